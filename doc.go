@@ -1,0 +1,2 @@
+// Package memcache is a client for memcached servers.
+package memcache

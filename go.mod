@@ -1,0 +1,3 @@
+module github.com/vaquero-cache/memcache
+
+go 1.25.0
