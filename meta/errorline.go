@@ -1,0 +1,60 @@
+// Error lines: what each of them proves about the stream behind it.
+
+package meta
+
+// ErrorClass is the first token of an error line.
+type ErrorClass uint8
+
+const (
+	ClassError  ErrorClass = iota + 1 // ERROR: no such command
+	ClassClient                       // CLIENT_ERROR: the request is wrong
+	ClassServer                       // SERVER_ERROR: the server could not do it
+)
+
+var classNames = [...]string{ClassError: "ERROR", ClassClient: "CLIENT_ERROR", ClassServer: "SERVER_ERROR"}
+
+// String returns the token on the wire.
+func (c ErrorClass) String() string { return text(classNames[:], int(c), "none") }
+
+// InStep tells whether the next bytes from the server are the reply to the
+// next request for certain. body says whether the refused request had a value
+// behind its line (ms does): some errors leave that value to be executed as
+// commands. It is true for all replies that are no error lines.
+//
+// When it is false the connection must be closed: what comes next may be the
+// answer to something that was never asked.
+func (r *Reply) InStep(body bool) bool {
+	if r.Code != CodeError {
+		return r.Code != 0
+	}
+	message := string(r.slice(r.rest)) // compared only, so it is not copied
+	switch r.Class {
+	case ClassServer:
+		// One line about one request whose value was read to its end, by proxies
+		// too. The exception is sent by a server that is about to hang up.
+		return message != "out of memory reading request"
+	case ClassError:
+		switch message {
+		case "Too many open connections":
+			return false // comes unasked, before the server closes
+		case "shutdown not enabled":
+			return true
+		}
+		return !body
+	}
+	switch message {
+	case "":
+		return false // no server says so little
+	case "bad data chunk":
+		return false // what was left of the value is a command line now
+	case "invalid flag", "duplicate flag", "invalid or duplicate flag", "bad token in command line format",
+		"error decoding key", "opaque token too long", "incorrect length for M token",
+		"invalid mode for ms M token", "invalid mode for ma M token",
+		"cannot increment or decrement non-numeric value", "invalid numeric delta argument",
+		"invalid exptime argument", "authentication failure":
+		return true // the value, if any, was swallowed by its length
+	}
+	// "bad command line format" and "options flags are too long" among them:
+	// depending on version and cause the value was swallowed or not.
+	return !body
+}
