@@ -1,0 +1,83 @@
+package link
+
+// This file reads a value into memory of its own. Small ones are copied out of
+// the read buffer in one piece; a large one is taken as it comes and, once the
+// buffer is empty, read from the socket straight into its destination.
+
+type bodyState uint8
+
+const (
+	noBody   bodyState = iota
+	inBody             // call.missing bytes of call.value are still to come
+	bodyRead           // the value is complete, its terminator is not
+)
+
+const (
+	// directSize is the size from which a value is not waited for in the read
+	// buffer. The buffer must be able to hold a header and a value below it.
+	directSize = 16 << 10
+
+	// reserve bounds what is allocated on the server's word alone: a longer
+	// value grows as its bytes arrive.
+	reserve = 1 << 20
+)
+
+// copyValue returns v in memory of its own.
+func copyValue(v []byte) []byte {
+	out := make([]byte, len(v))
+	copy(out, v)
+	return out
+}
+
+// beginBody starts a value of size bytes, of which have lies in the buffer.
+func (k *call) beginBody(size int, have []byte) {
+	k.body, k.missing, k.value = inBody, size, nil
+	if !k.gone.Load() {
+		k.value = make([]byte, 0, min(size, reserve))
+	}
+	k.feedBody(have)
+}
+
+// feedBody takes what b holds of the value and returns how much that is.
+func (k *call) feedBody(b []byte) int {
+	n := min(len(b), k.missing)
+	if k.value != nil {
+		k.value = append(k.growBody(n), b[:n]...)
+	}
+	k.took(n)
+	return n
+}
+
+// growBody makes room for n more bytes, or for some when n is 0.
+func (k *call) growBody(n int) []byte {
+	if room := cap(k.value) - len(k.value); room > 0 && room >= n {
+		return k.value
+	}
+	size := min(max(2*cap(k.value), len(k.value)+n), len(k.value)+k.missing)
+	bigger := make([]byte, len(k.value), size)
+	copy(bigger, k.value)
+	return bigger
+}
+
+// bodyRoom is where the socket may write next; empty when k keeps no value.
+func (k *call) bodyRoom() []byte {
+	if k.value == nil || k.gone.Load() {
+		return nil
+	}
+	k.value = k.growBody(0)
+	room := k.value[len(k.value):cap(k.value)]
+	return room[:min(len(room), k.missing)]
+}
+
+// tookDirect notes n bytes written to bodyRoom.
+func (k *call) tookDirect(n int) {
+	k.value = k.value[:len(k.value)+n]
+	k.took(n)
+}
+
+func (k *call) took(n int) {
+	k.missing -= n
+	if k.missing == 0 {
+		k.body = bodyRead
+	}
+}

@@ -1,0 +1,77 @@
+package link
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// call is one request under way, or a window of a batch: one entry in the FIFO
+// of its connection.
+//
+// Until its turn has ended, the connection's reader writes to it without a
+// lock. Its caller looks at the result only after the turn is answered; of a
+// call that failed or was given up it may look at replies[:got] and nothing
+// else, and leaves the record to the garbage collector.
+type call struct {
+	turn
+	wake chan struct{} // one token each time the machine ends a park
+
+	req     Request  // a single operation, or
+	keys    []string // a batch of gets, in wire order
+	replies []Reply  // one for each of keys
+	reply   Reply    // the answer to req
+
+	start  int64  // clock when it was submitted
+	size   int    // bytes of its requests
+	heard  uint64 // conn.heard at that time
+	opaque uint32 // of its first request
+
+	got  atomic.Int32 // complete replies
+	gone atomic.Bool  // its caller has left: keep nothing
+
+	// Of the value being read; see body.go.
+	body    bodyState
+	value   []byte
+	missing int // bytes of it still to come
+	pending Reply
+
+	conn      *conn
+	interrupt func() // bound to onCancel, made once for each record
+	spent     bool   // interrupt may still run: not to be used again
+}
+
+var callPool = sync.Pool{New: func() any {
+	k := &call{wake: make(chan struct{}, 1)}
+	k.turn.call = k
+	k.interrupt = k.onCancel
+	return k
+}}
+
+func newCall() *call { return callPool.Get().(*call) }
+
+// recycle gives back a call that has been answered, or was never submitted.
+func (k *call) recycle() {
+	if k.spent {
+		return
+	}
+	k.req, k.keys, k.replies, k.reply, k.pending = Request{}, nil, nil, Reply{}, Reply{}
+	k.value, k.conn = nil, nil
+	k.got.Store(0)
+	callPool.Put(k)
+}
+
+// slot is where the next reply of k goes.
+func (k *call) slot() *Reply {
+	if k.keys == nil {
+		return &k.reply
+	}
+	return &k.replies[k.got.Load()]
+}
+
+// requests returns how many replies k waits for.
+func (k *call) requests() int {
+	if k.keys == nil {
+		return 1
+	}
+	return len(k.keys)
+}

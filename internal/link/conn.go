@@ -1,0 +1,224 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// conn is one connection that any number of callers share. They append their
+// requests to one buffer, and flush and read for each other; turns.go decides
+// who does. No goroutine of its own runs while nothing is amiss.
+//
+//	caller ─▶ out ──swap──▶ flight ─▶ socket ─▶ in ─▶ codec ─▶ call ─▶ caller
+//	          under mu      the flusher's       the reader's
+type conn struct {
+	link  *Link
+	wire  *wire
+	codec codec
+
+	mu        sync.Mutex
+	turns     turns
+	out       []byte // requests that no flusher has taken yet
+	err       error  // why the connection closed
+	lastUse   int64  // clock when the latest call was submitted
+	progress  int64  // clock of the latest progress that somebody went on waiting after
+	reads     uint64 // that brought something
+	taken     uint64 // request bytes that a flusher has taken: they may be on the wire
+	readArmed int64  // clock of the read deadline that is set; 0 = unknown
+	writing   *call  // the flusher inside a write that may block, if it can be interrupted
+
+	writeArmed bool // the write deadline is a bound on progress, and no interrupt
+
+	// The flusher's.
+	flight  []byte // being written
+	written int    // of flight
+
+	// The reader's.
+	in    []byte
+	r, w  int    // in[r:w] has been read from the socket and not consumed
+	big   *call  // a value goes to this call's own memory
+	step  int    // bytes of it since the latest progress
+	heard uint64 // reads that brought something; reads is its copy under mu
+}
+
+const (
+	readBuffer = 64 << 10 // more than a header and directSize
+	keepBuffer = 256 << 10
+	writeChunk = 64 << 10 // a write that may block counts as progress after so much
+	bigStep    = 64 << 10 // and so does this much of one value
+
+	// grace is how long a reader waits at least, even when its bound has
+	// passed before it came to read: what is there must not be missed.
+	grace = int64(5 * time.Millisecond)
+)
+
+func newConn(l *Link, w *wire) *conn {
+	return &conn{link: l, wire: w, codec: &metaCodec{maxValue: l.cfg.MaxValue}, in: make([]byte, readBuffer)}
+}
+
+func (c *conn) clock() int64             { return c.link.clock() }
+func (c *conn) at(clock int64) time.Time { return c.link.at(clock) }
+func (c *conn) timeout() int64           { return int64(c.link.cfg.Timeout()) }
+
+// submit encodes k and puts it into the FIFO, unless the connection is closed
+// or, after a pause, found dead. It reports whether the caller is the flusher
+// now; startFlush is the next thing to call then. The error is errNotOpen, or
+// the codec's about the request.
+func (c *conn) submit(k *call, now int64) (flush bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turns.closed || !c.aliveLocked(now) {
+		return false, errNotOpen
+	}
+	out, err := c.codec.append(c.out, k)
+	if err != nil {
+		return false, err
+	}
+	k.conn, k.start, k.heard, k.size = c, now, c.reads, len(out)-len(c.out)
+	k.many = k.requests() > 1
+	c.out, c.lastUse = out, now
+	return c.turns.enqueue(&k.turn, k.size), nil
+}
+
+// errNotOpen sends a caller to another connection.
+var errNotOpen = errors.New("connection is not open")
+
+// aliveLocked closes the connection, and reports false, if it has lain idle for
+// some time and the server has closed it or sent something unasked.
+func (c *conn) aliveLocked(now int64) bool {
+	if c.turns.first != nil || c.turns.reader != nil || now-c.lastUse < idleCheck {
+		return true
+	}
+	c.wire.SetReadDeadline(time.Time{}) // one that has passed would end the look
+	c.readArmed = 0
+	if c.r == c.w && c.wire.quiet() {
+		return true
+	}
+	c.closeLocked(io.EOF)
+	return false
+}
+
+// idleCheck is how long a connection lies idle before it is asked whether the
+// server has closed it: one system call, cheap beside such a pause.
+const idleCheck = int64(10 * time.Millisecond)
+
+// await returns when k has ended: nil when it is answered, else why not. The
+// caller does whatever duty falls to it meanwhile.
+func (c *conn) await(ctx context.Context, k *call) error {
+	for {
+		asleep := false
+		c.mu.Lock()
+		next := c.turns.wait(&k.turn)
+		err := c.err
+		ended := k.state == answered
+		c.mu.Unlock()
+		switch next {
+		case dutyNone:
+			if ended {
+				return nil
+			}
+			return err
+		case dutyFlush:
+			c.flush(ctx, &k.turn)
+		case dutyRead:
+			c.read(ctx, &k.turn)
+		case dutyPark:
+			select {
+			case <-k.wake:
+			case <-ctx.Done():
+				asleep = true
+			}
+		}
+		if ctx.Err() != nil && c.leave(k, asleep) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// leave gives k up, with any role its caller holds. It reports false when k
+// has ended after all. A caller that is still asleep, and not woken, may have
+// a wake-up on its way, which is taken here.
+func (c *conn) leave(k *call, asleep bool) bool {
+	c.mu.Lock()
+	wakeUp := asleep && k.state != parked
+	if c.turns.flusher == &k.turn {
+		c.passFlushLocked(&k.turn, 0)
+	}
+	left := c.turns.leave(&k.turn)
+	k.gone.Store(left)
+	var woken *turn
+	if c.turns.reader == &k.turn {
+		woken = c.handOnLocked()
+	}
+	c.mu.Unlock()
+	wake(woken)
+	if wakeUp {
+		<-k.wake
+	}
+	return left
+}
+
+// close ends the connection: every call on it fails with err. Only the first
+// close counts.
+func (c *conn) close(err error) {
+	c.mu.Lock()
+	c.closeLocked(err)
+	c.mu.Unlock()
+}
+
+func (c *conn) closeLocked(err error) {
+	if c.turns.closed {
+		return
+	}
+	c.err = err
+	wakeAll(c.turns.close())
+	c.link.forget(c)
+}
+
+// wakeAll wakes the callers of a list of turns linked by next.
+func wakeAll(t *turn) {
+	for t != nil {
+		next := t.next // the turn is its caller's again once it is woken
+		t.next = nil
+		wake(t)
+		t = next
+	}
+}
+
+func wake(t *turn) {
+	if t != nil {
+		t.call.wake <- struct{}{} // has room: one token for one park
+	}
+}
+
+// watch wakes k's caller from a read or a write that blocks when ctx ends,
+// until the returned function is called.
+func (k *call) watch(ctx context.Context) (unwatch func()) {
+	stop := context.AfterFunc(ctx, k.interrupt)
+	return func() {
+		if !stop() {
+			k.spent = true // interrupt runs, perhaps only later
+		}
+	}
+}
+
+// onCancel wakes k's caller where it blocks.
+func (k *call) onCancel() {
+	c := k.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turns.closed {
+		return
+	}
+	if c.turns.reader == &k.turn {
+		c.wire.SetReadDeadline(longAgo)
+		c.readArmed = 0
+	}
+	if c.writing == k {
+		c.wire.SetWriteDeadline(longAgo)
+		c.writeArmed = false
+	}
+}

@@ -1,0 +1,130 @@
+package link
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// This file makes connections: one dial at a time for all callers of a server,
+// and none for a while after one has failed.
+
+// dialing is a dial under way. conn and err are set before done is closed.
+type dialing struct {
+	done   chan struct{}
+	cancel context.CancelFunc
+	conn   *conn
+	err    error
+}
+
+// backoff says when the next dial may begin.
+type backoff struct {
+	failures int
+	until    int64 // clock
+	err      error // of the latest dial
+}
+
+const (
+	firstBackoff = 10 * time.Millisecond
+	maxBackoff   = time.Second
+)
+
+// failed notes a failed dial. The pause doubles each time, with a jitter of a
+// half each way, so that many clients do not return in step.
+func (b *backoff) failed(now int64, err error) {
+	pause := min(firstBackoff<<min(b.failures, 10), maxBackoff)
+	b.failures++
+	b.until = now + int64(pause/2) + rand.Int64N(int64(pause))
+	b.err = err
+}
+
+// connect returns the connection, or makes one. Its error is the cause of ctx
+// or a *LostError with Dial set.
+func (l *Link) connect(ctx context.Context) (*conn, error) {
+	if c := l.current.Load(); c != nil {
+		return c, nil
+	}
+	d, err := l.dial()
+	if err != nil {
+		return nil, err
+	}
+	return l.dialed(ctx, d)
+}
+
+// dial joins the dial under way or begins one, unless the latest failed a
+// moment ago.
+func (l *Link) dial() (*dialing, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dialing != nil {
+		return l.dialing, nil
+	}
+	if c := l.current.Load(); c != nil { // made in the meantime
+		d := &dialing{done: make(chan struct{}), conn: c}
+		close(d.done)
+		return d, nil
+	}
+	if b := &l.backoff; b.failures > 0 && l.clock() < b.until {
+		return nil, &LostError{Err: b.err, Dial: true}
+	}
+	d := &dialing{done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.Timeout())
+	d.cancel = cancel
+	l.dialing = d
+	l.closing.Add(1)
+	go l.runDial(ctx, d)
+	return d, nil
+}
+
+// dialed waits for d, for as long as the dial itself may take at the most.
+func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
+	timer := time.NewTimer(l.cfg.Timeout())
+	defer timer.Stop()
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-timer.C: // a dialer that does not heed its context
+		return nil, &LostError{Err: context.DeadlineExceeded, Dial: true}
+	}
+	if d.err != nil {
+		return nil, &LostError{Err: d.err, Dial: true}
+	}
+	return d.conn, nil
+}
+
+func (l *Link) runDial(ctx context.Context, d *dialing) {
+	defer l.closing.Done()
+	defer d.cancel()
+	nc, err := l.cfg.Dial(ctx)
+	if err == nil && ctx.Err() != nil {
+		nc.Close() // too late, or Close was called: nobody waits for it
+		err = context.Cause(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dialing = nil
+	if err != nil {
+		d.err = err
+		l.backoff.failed(l.clock(), err)
+	} else {
+		l.backoff = backoff{}
+		d.conn = newConn(l, newWire(nc))
+		l.open[d.conn] = struct{}{}
+		l.current.Store(d.conn)
+	}
+	close(d.done)
+}
+
+// forget is told when c has begun to close; it waits until it has.
+func (l *Link) forget(c *conn) {
+	l.current.CompareAndSwap(c, nil)
+	l.closing.Add(1)
+	go func() { // a connection of a custom dialer may take its time to close
+		defer l.closing.Done()
+		c.wire.abort()
+		l.mu.Lock()
+		delete(l.open, c)
+		l.mu.Unlock()
+	}()
+}

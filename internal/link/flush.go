@@ -1,0 +1,179 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"time"
+)
+
+// This file is the flusher's part: it writes what everybody has appended.
+
+// startFlush flushes for k, which has just become the flusher. On a connection
+// where a write cannot be interrupted without breaking it, a caller that may be
+// cancelled leaves the write to a helper.
+func (c *conn) startFlush(ctx context.Context, k *call) {
+	if ctx.Done() != nil && !c.wire.plain() {
+		c.mu.Lock()
+		lent := c.turns.lend(&k.turn)
+		c.mu.Unlock()
+		if lent {
+			go c.flush(context.Background(), &c.turns.spare)
+		}
+		return
+	}
+	c.flush(ctx, &k.turn)
+}
+
+// flush writes until nothing is left or the role has passed to another caller.
+func (c *conn) flush(ctx context.Context, me *turn) {
+	if c.link.cfg.Activity.several() {
+		runtime.Gosched() // their requests will join this write
+	}
+	for {
+		c.mu.Lock()
+		if c.turns.closed {
+			c.mu.Unlock()
+			return
+		}
+		if c.written == len(c.flight) {
+			if cap(c.flight) > keepBuffer {
+				c.flight = nil
+			}
+			c.flight, c.out = c.out, c.flight[:0]
+			c.written = 0
+			c.taken += uint64(len(c.flight))
+		}
+		rest, lone := c.flight[c.written:], c.turns.lone()
+		c.mu.Unlock()
+
+		n, err := c.write(ctx, me, rest, lone)
+
+		c.mu.Lock()
+		c.written += n
+		var next duty
+		var woken *turn
+		switch {
+		case err == nil:
+			next, woken = c.turns.wrote(me, n)
+			wake(woken)
+		case ctx.Err() != nil:
+			c.passFlushLocked(me, n)
+		default:
+			c.turns.wrote(me, n)
+			c.closeLocked(err)
+		}
+		if c.turns.reader == &c.turns.spare && !c.turns.blocked {
+			c.wire.SetReadDeadline(longAgo) // the helper is not needed any more
+			c.readArmed = 0
+		}
+		c.mu.Unlock()
+		if next != dutyFlush {
+			return
+		}
+	}
+}
+
+// passFlushLocked gives up the flusher's role with n more bytes written.
+func (c *conn) passFlushLocked(me *turn, n int) {
+	next, woken := c.turns.quitFlush(me, n)
+	wake(woken)
+	switch next {
+	case dutySpare:
+		go c.flush(context.Background(), &c.turns.spare)
+	case dutyClose:
+		c.closeLocked(errAbandoned)
+	}
+}
+
+// errAbandoned closes a connection on which half a request stands that nobody
+// is left to complete. No caller ever sees it.
+var errAbandoned = errors.New("request given up half way")
+
+// write writes b and returns how much went out. An error that is not the end
+// of ctx means that the connection is of no use any more.
+func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int, err error) {
+	if c.wire.plain() {
+		if n, err = c.wire.tryWrite(b); err != nil || n == len(b) {
+			return n, err
+		}
+		if k := me.call; k != nil && ctx.Done() != nil {
+			defer c.interruptWrite(ctx, k)()
+		}
+		defer c.wire.SetWriteDeadline(time.Time{}) // or tryWrite would fail by it
+	}
+	if !lone {
+		// The server may stop reading until its replies are read.
+		c.mu.Lock()
+		spare := c.turns.block()
+		c.mu.Unlock()
+		if spare {
+			go c.read(context.Background(), &c.turns.spare)
+		}
+	}
+	for n < len(b) {
+		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// writeChunk writes b, for as long as the connection makes progress.
+func (c *conn) writeChunk(ctx context.Context, b []byte) (n int, err error) {
+	start := c.clock()
+	for {
+		if err := c.armWrite(ctx, start); err != nil {
+			return n, err
+		}
+		m, err := c.wire.Write(b[n:])
+		n += m
+		if err == nil {
+			return n, nil
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		if !c.wire.plain() {
+			return n, ErrNoProgress // crypto/tls has given up for good
+		}
+	}
+}
+
+// armWrite sets the deadline of the next write. A reader that sees progress
+// moves it on, so it passes only when there was none.
+func (c *conn) armWrite(ctx context.Context, start int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.turns.closed {
+		return c.err
+	}
+	bound := max(start, c.progress) + c.timeout()
+	if c.clock() >= bound {
+		return ErrNoProgress
+	}
+	c.wire.SetWriteDeadline(c.at(bound))
+	c.writeArmed = true
+	return nil
+}
+
+// interruptWrite lets the end of ctx wake k's caller from a write, until the
+// returned function is called.
+func (c *conn) interruptWrite(ctx context.Context, k *call) (stop func()) {
+	c.mu.Lock()
+	c.writing = k
+	c.mu.Unlock()
+	unwatch := k.watch(ctx)
+	return func() {
+		unwatch()
+		c.mu.Lock()
+		c.writing = nil
+		c.mu.Unlock()
+	}
+}

@@ -1,0 +1,128 @@
+package link
+
+import "context"
+
+// This file performs a batch of gets over several servers in the calling
+// goroutine: it writes to every server before it reads any.
+
+// Share is the part of a batch that one server answers.
+type Share struct {
+	Link *Link
+	Keys []string // in wire order; not modified after Gather has begun, nor reused
+
+	// Set by Gather: the replies to Keys[:len(Replies)], and why the rest has
+	// none.
+	Replies []Reply
+	Err     error
+
+	buf     []Reply // Replies grows in it
+	sent    int     // keys asked for, that is where the window ends
+	conn    *conn
+	call    *call // the window under way
+	dial    *dialing
+	retried bool
+}
+
+// window is how many keys are asked of one server at a time. It bounds memory
+// here and in the server's buffers.
+const window = 1000
+
+// Gather performs all shares. When ctx ends first, each share has what came in
+// time, and the cause as its error.
+func Gather(ctx context.Context, shares []*Share) {
+	for _, s := range shares {
+		s.buf = make([]Reply, len(s.Keys))
+		s.start(ctx)
+	}
+	for _, s := range shares {
+		s.afterDial(ctx)
+	}
+	for busy := true; busy; {
+		busy = false
+		for _, s := range shares {
+			if s.call != nil {
+				s.await(ctx)
+				busy = busy || s.call != nil
+			}
+		}
+	}
+}
+
+// start sends the first window if there is a connection, else begins to dial.
+func (s *Share) start(ctx context.Context) {
+	if len(s.Keys) == 0 {
+		return
+	}
+	if c := s.Link.current.Load(); c != nil {
+		s.next()
+		if s.Err = s.Link.sendOn(ctx, c, s.call); s.Err == nil {
+			s.conn = c
+			return
+		}
+		s.call = nil
+		if s.Err != errNotOpen {
+			return
+		}
+	}
+	s.dial, s.Err = s.Link.dial()
+}
+
+// afterDial sends the first window on the connection that start had to dial.
+func (s *Share) afterDial(ctx context.Context) {
+	if s.dial == nil {
+		return
+	}
+	if _, s.Err = s.Link.dialed(ctx, s.dial); s.Err == nil {
+		s.next()
+		s.send(ctx)
+	}
+	s.dial = nil
+}
+
+// next prepares the window behind the replies that are there.
+func (s *Share) next() {
+	from := len(s.Replies)
+	s.sent = min(from+window, len(s.Keys))
+	s.call = newCall()
+	s.call.keys, s.call.replies = s.Keys[from:s.sent:s.sent], s.buf[from:s.sent:s.sent]
+}
+
+func (s *Share) send(ctx context.Context) {
+	if s.conn, s.Err = s.Link.send(ctx, s.call); s.Err != nil {
+		s.call = nil
+	}
+}
+
+// await ends the window under way and sends the next.
+func (s *Share) await(ctx context.Context) {
+	k, c := s.call, s.conn
+	err := c.await(ctx, k)
+	s.Replies = s.buf[:len(s.Replies)+int(k.got.Load())]
+	switch {
+	case err == nil && len(s.Replies) == s.sent:
+		k.recycle()
+	case err == nil: // refused in a way that leaves the rest unanswered
+		s.fail(c.lost(k, errRefused))
+		return
+	case k.gone.Load():
+		s.fail(err)
+		return
+	default:
+		err = c.lost(k, err)
+		if s.retried || !mayRepeat(c, k, err) {
+			s.fail(err)
+			return
+		}
+		// The reader of the lost connection may still write to the old buffer.
+		s.retried = true
+		s.buf = append(make([]Reply, 0, len(s.Keys)), s.Replies...)[:len(s.Keys)]
+		s.Replies = s.buf[:len(s.Replies)]
+	}
+	s.call = nil
+	if len(s.Replies) < len(s.Keys) {
+		s.next()
+		s.send(ctx)
+	}
+}
+
+func (s *Share) fail(err error) { s.call, s.Err = nil, err }

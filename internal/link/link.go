@@ -1,0 +1,149 @@
+// Package link is one server's shared connection: any number of callers append
+// requests to it, flush for each other and read for each other, and each gets
+// the reply that is its own or an error. It dials when a call needs it, checks
+// what lay idle, and repeats what may be repeated. It is where the protocols
+// become alike: one neutral Request and Reply, one codec picked for each server.
+//
+//	link.go      Link: a call's way to a connection and back
+//	gather.go    batches over several servers
+//	dial.go      one dial at a time, and how long to wait after a failure
+//	retry.go     what may be repeated on a fresh connection
+//	conn.go      the shared connection: submit, await, leave, close
+//	flush.go     the flusher's part
+//	read.go      the reader's part
+//	turns.go     who has which part: a state machine without I/O
+//	call.go      a request under way; body.go: its value
+//	request.go   the neutral operation; codec*.go: its bytes
+//	wire.go      what the sockets of this platform can do
+package link
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says how a Link reaches its server.
+type Config struct {
+	// Dial opens a connection. It is called by one goroutine at a time, with a
+	// context that ends after Timeout or on Close.
+	Dial func(ctx context.Context) (net.Conn, error)
+
+	// Timeout is asked at each use for the bound on time without progress.
+	Timeout func() time.Duration
+
+	// MaxValue is the longest value accepted from the server, in bytes.
+	MaxValue int
+
+	// Activity is shared by all links of a client.
+	Activity *Activity
+}
+
+// Link is the way to one server. It is safe for concurrent use and holds
+// nothing before the first call.
+type Link struct {
+	cfg  Config
+	base time.Time // the clock counts from here
+
+	current atomic.Pointer[conn]
+
+	mu      sync.Mutex
+	open    map[*conn]struct{} // not wholly closed; guarded by mu
+	dialing *dialing           // the dial under way; guarded by mu
+	backoff backoff            // guarded by mu
+	closing sync.WaitGroup     // goroutines that close a connection or dial
+}
+
+// New returns a Link. It does not dial.
+func New(cfg Config) *Link {
+	// The clock starts above zero, which stands for "never".
+	return &Link{cfg: cfg, base: time.Now().Add(-time.Second), open: map[*conn]struct{}{}}
+}
+
+func (l *Link) clock() int64 { return int64(time.Since(l.base)) }
+
+func (l *Link) at(clock int64) time.Time { return l.base.Add(time.Duration(clock)) }
+
+// Do performs req and returns the server's answer. Without an answer the error
+// is the cause of ctx, a *LostError, a *ProtocolError, or a codec's error about
+// a request that cannot be sent.
+func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
+	k := newCall()
+	k.req = *req
+	k, err := l.do(ctx, k)
+	if err != nil {
+		return Reply{}, err // the reader may still hold k
+	}
+	reply := k.reply
+	k.recycle()
+	return reply, nil
+}
+
+// do brings k to an answer, on a second connection if the first had died while
+// it lay idle. The call returned is the one that was answered.
+func (l *Link) do(ctx context.Context, k *call) (*call, error) {
+	for retried := false; ; retried = true {
+		c, err := l.send(ctx, k)
+		if err != nil {
+			return k, err
+		}
+		if err = c.await(ctx, k); err == nil {
+			return k, nil
+		}
+		if k.gone.Load() {
+			return k, err
+		}
+		if err = c.lost(k, err); retried || !mayRepeat(c, k, err) {
+			return k, err
+		}
+		k = k.again()
+	}
+}
+
+// send submits k on a connection that is open, and flushes if that is k's part.
+func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
+	for {
+		c, err := l.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.sendOn(ctx, c, k); err != errNotOpen {
+			return c, err
+		}
+	}
+}
+
+// sendOn is send on one connection; errNotOpen when it is closed.
+func (l *Link) sendOn(ctx context.Context, c *conn, k *call) error {
+	flush, err := c.submit(k, l.clock())
+	if err != nil {
+		return err
+	}
+	if flush {
+		c.startFlush(ctx, k)
+	}
+	return nil
+}
+
+// Close closes the connections and fails the calls on them with ErrClosed. It
+// waits until nothing of the Link runs any more. The Link may be used again.
+func (l *Link) Close() error {
+	l.mu.Lock()
+	if l.dialing != nil {
+		l.dialing.cancel()
+	}
+	open := make([]*conn, 0, len(l.open))
+	for c := range l.open {
+		open = append(open, c)
+	}
+	l.current.Store(nil)
+	l.backoff = backoff{}
+	l.mu.Unlock()
+	for _, c := range open {
+		c.close(ErrClosed)
+	}
+	l.closing.Wait()
+	return nil
+}

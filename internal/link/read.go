@@ -1,0 +1,245 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// This file is the reader's part: it takes bytes from the socket and hands
+// complete replies to their calls, in FIFO order.
+
+// read reads for everybody until the call of me is answered or ctx has ended
+// (its caller then leaves), or the connection is closed. With me the spare it
+// reads for as long as a write may block.
+func (c *conn) read(ctx context.Context, me *turn) {
+	var (
+		bound   int64 // clock at which there has been no progress for too long
+		unwatch func()
+	)
+	defer func() {
+		if unwatch != nil {
+			unwatch()
+		}
+	}()
+	expired := false
+	for {
+		moved, err := c.deliver()
+
+		c.mu.Lock()
+		switch {
+		case err != nil:
+			c.closeLocked(err)
+		case expired && !moved:
+			c.closeLocked(ErrNoProgress)
+		}
+		if c.turns.closed {
+			c.mu.Unlock()
+			return
+		}
+		if me.state == answered || me == &c.turns.spare && !c.turns.blocked {
+			if moved && c.turns.first != nil {
+				c.progress = c.clock()
+			}
+			woken := c.handOnLocked()
+			c.mu.Unlock()
+			wake(woken)
+			return
+		}
+		if ctx.Err() != nil {
+			c.mu.Unlock()
+			return
+		}
+		bound = c.armReadLocked(me, bound, moved)
+		c.mu.Unlock()
+
+		if unwatch == nil && ctx.Done() != nil {
+			unwatch = me.call.watch(ctx)
+		}
+		err = c.fill()
+		expired = false
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			expired = c.expired(bound)
+		default:
+			c.close(err)
+			return
+		}
+	}
+}
+
+// armReadLocked makes sure that a read deadline is set that has not passed,
+// and returns the reader's bound. The deadline may come before the bound:
+// then it only wakes the reader, which sets a new one.
+func (c *conn) armReadLocked(me *turn, bound int64, moved bool) int64 {
+	limit := c.timeout()
+	switch {
+	case moved:
+		c.progress = c.clock()
+		bound = c.progress + limit
+		if c.turns.blocked && c.writeArmed {
+			c.wire.SetWriteDeadline(c.at(bound))
+		}
+	case bound == 0:
+		start := c.lastUse
+		if me.call != nil {
+			start = me.call.start
+		}
+		bound = max(start, c.progress) + limit
+	}
+	if c.readArmed == 0 || c.readArmed < bound-limit {
+		c.readArmed = max(bound, c.clock()+grace)
+		c.wire.SetReadDeadline(c.at(c.readArmed))
+	}
+	return bound
+}
+
+// expired reports whether a read that ended by its deadline means that bound
+// has passed. If not, the deadline was there to wake the reader, or had been
+// set for somebody else; the next read sets its own.
+func (c *conn) expired(bound int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ours := c.readArmed != 0
+	c.readArmed = 0
+	return ours && c.clock() >= bound
+}
+
+// handOnLocked ends the caller's role as the reader and returns the turn to
+// wake, if any.
+func (c *conn) handOnLocked() (woken *turn) {
+	next, woken := c.turns.handOn()
+	if next == dutySpare {
+		go c.read(context.Background(), &c.turns.spare)
+	}
+	return woken
+}
+
+// deliver hands out what lies in the read buffer. It reports whether that was
+// progress: a complete reply, or a good part of a large value.
+func (c *conn) deliver() (moved bool, err error) {
+	for {
+		c.mu.Lock()
+		first, last := c.turns.first, c.turns.last
+		c.reads = c.heard
+		c.mu.Unlock()
+
+		// Only the reader takes turns out, and others only append behind last.
+		ended := 0
+		for t := first; t != nil && (c.r < c.w || c.big != nil); t = t.next {
+			done, err := c.feed(t.call)
+			if err != nil {
+				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
+					*t.call.slot() = Reply{Status: Refused, Err: refusal}
+					t.call.got.Add(1)
+					ended, err = ended+1, errRefused
+				}
+				c.finish(ended)
+				return moved, err
+			}
+			if !done {
+				break
+			}
+			ended++
+			if t == last {
+				break
+			}
+		}
+		if c.step >= bigStep {
+			c.step, moved = 0, true
+		}
+		if ended == 0 {
+			if first == nil && c.r < c.w {
+				return moved, protocolError("nothing", c.in[c.r:c.w], nil)
+			}
+			return moved, nil
+		}
+		moved = true
+		c.finish(ended)
+		if c.r == c.w {
+			return moved, nil
+		}
+	}
+}
+
+// feed gives k, the oldest call, what has been read. It reports whether k is
+// complete.
+func (c *conn) feed(k *call) (done bool, err error) {
+	for {
+		if k.body == inBody {
+			n := k.feedBody(c.in[c.r:c.w])
+			c.r += n
+			c.step += n
+			if k.body == inBody {
+				c.big = k
+				return false, nil
+			}
+		}
+		c.big = nil
+		n, done, err := c.codec.consume(k, c.in[c.r:c.w])
+		c.r += n
+		if err != nil || done || k.body != inBody {
+			return done, err
+		}
+	}
+}
+
+// finish ends the n oldest turns and wakes their callers.
+func (c *conn) finish(n int) {
+	if n == 0 {
+		return
+	}
+	var list, tail *turn
+	c.mu.Lock()
+	if c.turns.closed {
+		n = 0 // they have failed already
+	}
+	for range n {
+		t, parked := c.turns.answer()
+		if !parked {
+			continue
+		}
+		t.next = nil
+		if list == nil {
+			list = t
+		} else {
+			tail.next = t
+		}
+		tail = t
+	}
+	c.mu.Unlock()
+	wakeAll(list)
+}
+
+// fill reads once, into the value that is being read if the buffer is empty,
+// else into the buffer.
+func (c *conn) fill() error {
+	if c.big != nil && c.r == c.w {
+		if room := c.big.bodyRoom(); len(room) > 0 {
+			n, err := c.wire.Read(room)
+			c.big.tookDirect(n)
+			c.step += n
+			return c.heardBytes(n, err)
+		}
+	}
+	if c.r == c.w {
+		c.r, c.w = 0, 0
+	} else if c.w > len(c.in)/2 {
+		c.w = copy(c.in, c.in[c.r:c.w])
+		c.r = 0
+	}
+	n, err := c.wire.Read(c.in[c.w:])
+	c.w += n
+	return c.heardBytes(n, err)
+}
+
+// heardBytes turns the result of a read into what the reader does next: an
+// error beside bytes will come again.
+func (c *conn) heardBytes(n int, err error) error {
+	if n > 0 {
+		c.heard++
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package link
+
+// This file holds the neutral form of an operation: what a codec turns into
+// bytes, and what it makes of the bytes that come back.
+
+// Op is an operation on one key, or on a server as a whole.
+type Op uint8
+
+const (
+	Get Op = iota + 1
+	GetAndTouch
+	Touch
+	Set
+	Add
+	Replace
+	Append
+	Prepend
+	CompareAndSwap
+	Delete
+	Increment
+	Decrement
+	FlushAll
+	Version
+
+	opEnd // behind the last one
+)
+
+// stores reports whether a request of op carries a value.
+func (op Op) stores() bool { return op >= Set && op <= CompareAndSwap }
+
+// Request is one operation. The connection copies what it needs: nothing in it
+// is kept or read after Do has returned.
+type Request struct {
+	Op         Op
+	Key        string
+	Value      []byte // of the storing operations
+	Flags      uint32 // client flags, of the storing operations
+	Expiration int32  // the wire number: seconds, 0 = never, above 30 days = Unix time, negative = at once
+	CAS        uint64 // of CompareAndSwap
+	Delta      uint64 // of Increment and Decrement
+}
+
+// Status is how an operation ended on the server.
+type Status uint8
+
+const (
+	None      Status = iota // no reply yet
+	OK                      // hit, stored, deleted, touched, counted, flushed
+	Miss                    // no such item
+	NotStored               // the condition of the operation did not hold
+	Exists                  // the item has another version than Request.CAS
+	Refused                 // the server answered with an error line, Reply.Err
+)
+
+// Reply is the server's answer to one operation.
+type Reply struct {
+	Status Status
+	Flags  uint32 // client flags of a hit
+	CAS    uint64 // version of a hit
+	Number uint64 // of Increment and Decrement
+	Value  []byte // of a hit: memory of its own, never shared; non-nil also when empty
+	Err    error  // of Refused: a *ServerError
+}
+
+var opNames = [opEnd]string{
+	Get: "get", GetAndTouch: "gat", Touch: "touch", Set: "set", Add: "add", Replace: "replace",
+	Append: "append", Prepend: "prepend", CompareAndSwap: "cas", Delete: "delete",
+	Increment: "incr", Decrement: "decr", FlushAll: "flush_all", Version: "version",
+}
+
+// String returns the operation's name in the classic protocol, by which users
+// know it.
+func (op Op) String() string { return opNames[op] }

@@ -1,0 +1,59 @@
+package link
+
+import "errors"
+
+// repeatable lists the operations that may be performed twice: a second time
+// changes nothing. The others are repeated only if no byte of them was sent.
+var repeatable = [opEnd]bool{
+	Get: true, Set: true, Delete: true, Version: true,
+}
+
+// mayRepeat reports whether k, which failed with err on c, may be tried once
+// more on a fresh connection: c had answered before and then, since k was
+// submitted, brought not one byte, so that most likely it died while it lay
+// idle and k was only the first to notice.
+//
+//	failure                 bytes of k sent   byte came since   repeated
+//	hung up or reset        no                no                every operation
+//	hung up or reset        perhaps           no                get, set, delete, version
+//	hung up or reset        any               yes               none
+//	no progress in time,
+//	nonsense, Close, dial   any               any               none
+//	any, on a connection
+//	that never answered     any               any               none
+func mayRepeat(c *conn, k *call, err error) bool {
+	var lost *LostError
+	if !errors.As(err, &lost) || errors.Is(err, ErrNoProgress) || errors.Is(err, ErrClosed) {
+		return false
+	}
+	c.mu.Lock()
+	silent := c.reads == k.heard && c.reads > 0
+	c.mu.Unlock()
+	if !silent {
+		return false
+	}
+	return !lost.Sent || k.keys != nil || repeatable[k.req.Op]
+}
+
+// lost turns the reason why c closed into what became of k.
+func (c *conn) lost(k *call, err error) error {
+	var nonsense *ProtocolError
+	if errors.As(err, &nonsense) {
+		return err
+	}
+	c.mu.Lock()
+	sent := k.end-uint64(k.size) < c.taken
+	c.mu.Unlock()
+	return &LostError{Err: err, Sent: sent}
+}
+
+// again returns a fresh record for the same call: the reader of the closed
+// connection may still be at work on the old one.
+func (k *call) again() *call {
+	n := newCall()
+	n.req, n.keys = k.req, k.keys
+	if k.keys != nil {
+		n.replies = make([]Reply, len(k.keys))
+	}
+	return n
+}

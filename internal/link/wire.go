@@ -1,0 +1,47 @@
+package link
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+// wire is a network connection as this package uses it.
+type wire struct {
+	net.Conn
+
+	// raw is the socket itself when nothing stands between: a TCP or unix
+	// connection. It can be written without blocking, and a deadline that ends
+	// a write leaves it usable. nil for TLS, pipes and the connections of custom
+	// dialers, where a write deadline may be the end (crypto/tls).
+	raw syscall.RawConn
+
+	sock socket // what the platform needs for raw
+}
+
+func newWire(nc net.Conn) *wire {
+	w := &wire{Conn: nc}
+	switch c := nc.(type) {
+	case *net.TCPConn:
+		w.raw, _ = c.SyscallConn()
+	case *net.UnixConn:
+		w.raw, _ = c.SyscallConn()
+	}
+	w.sock.init()
+	return w
+}
+
+// plain reports whether w is a bare socket.
+func (w *wire) plain() bool { return w.raw != nil }
+
+// abort closes the connection at once, without a word to the other side: a TLS
+// connection would wait up to five seconds to say good-bye to a dead peer.
+func (w *wire) abort() {
+	if t, ok := w.Conn.(interface{ NetConn() net.Conn }); ok {
+		t.NetConn().Close()
+	}
+	w.Conn.Close()
+}
+
+// longAgo is a deadline that wakes whoever is reading or writing.
+var longAgo = time.Unix(1, 0)

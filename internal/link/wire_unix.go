@@ -1,0 +1,58 @@
+//go:build unix
+
+package link
+
+import "syscall"
+
+// socket is the state of a wire's non-blocking calls. The functions are bound
+// once, so that a call does not allocate.
+type socket struct {
+	write, peek func(fd uintptr) bool
+
+	out []byte // argument and result of write; the flusher's
+	n   int
+	err error
+
+	alive bool // result of peek; the connection's lock is held
+}
+
+func (s *socket) init() {
+	s.write = func(fd uintptr) bool {
+		for {
+			s.n, s.err = syscall.Write(int(fd), s.out)
+			if s.err != syscall.EINTR {
+				return true
+			}
+		}
+	}
+	s.peek = func(fd uintptr) bool {
+		var b [1]byte
+		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
+		s.alive = n <= 0 && (err == syscall.EAGAIN || err == syscall.EWOULDBLOCK || err == syscall.EINTR)
+		return true
+	}
+}
+
+// tryWrite writes what goes without waiting. Less than all of b is no error.
+func (w *wire) tryWrite(b []byte) (n int, err error) {
+	s := &w.sock
+	s.out, s.n, s.err = b, 0, nil
+	err = w.raw.Write(s.write)
+	s.out = nil
+	n = max(s.n, 0)
+	if err == nil && s.err != syscall.EAGAIN {
+		err = s.err
+	}
+	return n, err
+}
+
+// quiet reports whether an idle connection has neither been closed by the
+// server nor been sent anything unasked. Nobody may be reading from it.
+func (w *wire) quiet() bool {
+	if w.raw == nil {
+		return true
+	}
+	w.sock.alive = false
+	err := w.raw.Read(w.sock.peek)
+	return err == nil && w.sock.alive
+}
