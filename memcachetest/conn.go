@@ -1,0 +1,158 @@
+package memcachetest
+
+// One connection: bytes in, commands, bytes out. Replies gather in out and are
+// written when no whole command is left in the input, as memcached does it.
+
+import (
+	"bytes"
+	"io"
+	"net"
+)
+
+const (
+	readBuffer = 16 << 10 // memcached's own, which decides how long a line may be
+	maxLine    = 2048     // bytes without a line end, except of a multiget
+	flushAbove = 64 << 10 // bytes of replies held back at most
+)
+
+type conn struct {
+	srv *Server
+	st  *store
+	id  int
+	nc  net.Conn
+	old bool // answers as 1.6.18
+	num number
+
+	in         []byte
+	rpos, wpos int // unread input is in[rpos:wpos]
+
+	out     []byte
+	line    []byte   // the command line, without its end
+	lineLen int      // its length with its end
+	tokens  [][]byte // point into line
+	quiet   bool     // the line ends in noreply
+	closing bool     // set by a command that ends the connection
+}
+
+func newConn(s *Server, nc net.Conn, id int) *conn {
+	return &conn{
+		srv: s, st: s.store, id: id, nc: nc,
+		old: s.old, num: number{old: s.old},
+		in: make([]byte, readBuffer),
+	}
+}
+
+// serve runs the connection until one side ends it.
+func (c *conn) serve() {
+	defer c.srv.forget(c)
+	defer c.nc.Close()
+	for !c.closing && c.readLine() {
+		c.command()
+		if len(c.out) >= flushAbove && !c.flush() {
+			return
+		}
+	}
+	c.flush()
+}
+
+// fill reads more input behind what is there. It reports false when there will be
+// no more.
+func (c *conn) fill() bool {
+	if c.rpos > 0 {
+		c.wpos = copy(c.in, c.in[c.rpos:c.wpos])
+		c.rpos = 0
+	}
+	if c.wpos == len(c.in) {
+		c.in = append(c.in, make([]byte, len(c.in))...)
+	}
+	n, err := c.nc.Read(c.in[c.wpos:])
+	c.wpos += n
+	c.srv.traffic.read.Add(int64(n))
+	return n > 0 || err == nil
+}
+
+// flush writes the replies so far.
+func (c *conn) flush() bool {
+	if len(c.out) == 0 {
+		return true
+	}
+	n, err := c.nc.Write(c.out)
+	c.srv.traffic.written.Add(int64(n))
+	c.out = c.out[:0]
+	if cap(c.out) > 1<<20 {
+		c.out = nil
+	}
+	return err == nil
+}
+
+// readLine takes the next line of the input into c.line.
+func (c *conn) readLine() bool {
+	for {
+		unread := c.in[c.rpos:c.wpos]
+		if end := bytes.IndexByte(unread, '\n'); end >= 0 {
+			c.rpos += end + 1
+			c.lineLen = end + 1
+			if end > 1 && unread[end-1] == '\r' {
+				end--
+			}
+			c.line = append(c.line[:0], unread[:end]...)
+			return true
+		}
+		if len(unread) > maxLine && !c.multiget(unread) {
+			return false
+		}
+		if !c.flush() || !c.fill() {
+			return false
+		}
+	}
+}
+
+// multiget tells whether an unfinished line may be of any length.
+func (c *conn) multiget(line []byte) bool {
+	if c.old {
+		line = bytes.TrimLeft(line, " ")
+	}
+	return bytes.HasPrefix(line, []byte("get ")) || bytes.HasPrefix(line, []byte("gets "))
+}
+
+// readBody reads a value of n bytes and the CRLF behind it. whole is false when
+// the connection ended first; framed is false when something else stood in the
+// place of the CRLF. The value is the caller's to keep. Replies stay unwritten
+// meanwhile, as with memcached.
+func (c *conn) readBody(n int) (value []byte, framed, whole bool) {
+	body := make([]byte, n+2)
+	got := copy(body, c.in[c.rpos:c.wpos])
+	c.rpos += got
+	more, err := io.ReadFull(c.nc, body[got:])
+	c.srv.traffic.read.Add(int64(more))
+	if err != nil {
+		return nil, false, false
+	}
+	return body[:n:n], body[n] == '\r' && body[n+1] == '\n', true
+}
+
+// swallow reads n bytes and drops them. It reports false when the connection
+// ended first.
+func (c *conn) swallow(n int) bool {
+	for n > 0 {
+		if c.rpos == c.wpos && !c.fill() {
+			return false
+		}
+		step := min(n, c.wpos-c.rpos)
+		c.rpos += step
+		n -= step
+	}
+	return true
+}
+
+// reply adds a line to the output, unless the command asked for none.
+func (c *conn) reply(line string) {
+	if !c.quiet {
+		c.out = append(append(c.out, line...), "\r\n"...)
+	}
+}
+
+// fail adds an error line to the output, noreply or not.
+func (c *conn) fail(line string) {
+	c.out = append(append(c.out, line...), "\r\n"...)
+}

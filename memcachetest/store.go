@@ -1,0 +1,299 @@
+package memcachetest
+
+// The items: a map, one list in order of last use, and a budget of bytes. Every
+// method needs store.mu held. An item past its time is removed by whoever meets
+// it, as memcached does.
+
+import (
+	"math"
+	"sync"
+)
+
+// What memcached adds to key and value: its item header with a CAS, the NUL
+// behind the key and the CRLF behind the value, and four bytes for client flags
+// when there are any.
+const (
+	itemHeader   = 48 + 8
+	flagsSize    = 4
+	valueTrailer = 2
+)
+
+type item struct {
+	key       string
+	value     []byte
+	flags     uint32
+	cas       uint64
+	expires   int64 // instant; 0 = never
+	used      int64 // instant of the store or the last fetch
+	fetched   bool  // some read found it since it was stored
+	stale     bool  // marked by md I: readers are told X
+	won       bool  // a reader holds the right to recache: the others are told Z
+	binaryKey bool  // stored with the b flag: its key is shown as base64
+
+	newer, older *item // guarded by store.mu; the list of use
+}
+
+func itemSize(nkey, nvalue int, flags uint32) int {
+	size := itemHeader + nkey + 1 + nvalue + valueTrailer
+	if flags != 0 {
+		size += flagsSize
+	}
+	return size
+}
+
+func (it *item) size() int { return itemSize(len(it.key), len(it.value), it.flags) }
+
+type storeMode uint8
+
+const (
+	modeSet storeMode = iota
+	modeAdd
+	modeReplace
+	modeAppend
+	modePrepend
+	modeAppendOrCreate  // ms MA with N
+	modePrependOrCreate // ms MP with N
+	modeCAS
+)
+
+type storeResult uint8
+
+const (
+	stored storeResult = iota
+	notStored
+	exists
+	notFound
+)
+
+type store struct {
+	clock   *clock
+	maxItem int
+	limit   int64
+	noEvict bool
+	noCAS   bool
+
+	mu      sync.Mutex
+	items   map[string]*item
+	newest  *item
+	oldest  *item
+	bytes   int64
+	lastCAS uint64
+	flushAt int64 // instant of a flush to come; 0 = none
+	count   counters
+}
+
+func newStore(clock *clock, cfg Config) *store {
+	return &store{
+		clock:   clock,
+		maxItem: cfg.MaxItemSize,
+		limit:   cfg.MemoryLimit,
+		noEvict: cfg.DisableEvictions,
+		noCAS:   cfg.DisableCAS,
+		items:   map[string]*item{},
+	}
+}
+
+func (st *store) nextCAS() uint64 {
+	if st.noCAS {
+		return 0
+	}
+	st.lastCAS++
+	return st.lastCAS
+}
+
+// fits tells whether an item of this size may be stored at all.
+func (st *store) fits(nkey, nvalue int, flags uint32) bool {
+	return nvalue <= math.MaxInt32 && itemSize(nkey, nvalue, flags) <= st.maxItem
+}
+
+// peek finds a live item and leaves no trace of it on a hit.
+func (st *store) peek(key []byte, now int64) *item {
+	if st.flushAt != 0 && now >= st.flushAt {
+		st.clear()
+		st.flushAt = 0
+	}
+	it := st.items[string(key)]
+	if it == nil {
+		return nil
+	}
+	if it.expires != 0 && it.expires <= now {
+		st.remove(it)
+		st.count.getExpired++
+		return nil
+	}
+	return it
+}
+
+// touchUse records that a reader was given the item.
+func (st *store) touchUse(it *item, now int64) {
+	it.fetched = true
+	it.used = now
+	st.toFront(it)
+}
+
+// write is one storage command.
+type write struct {
+	mode      storeMode
+	key       []byte
+	binaryKey bool
+	value     []byte // kept by the store
+	flags     uint32
+	expires   int64
+	cas       uint64 // compared when it is not 0, or when mode is modeCAS
+	newCAS    uint64 // given to the item; 0 = the next one
+	markStale bool   // an older cas stores, and marks the item stale
+	vivify    int64  // expiry of an item that an append creates
+}
+
+// put carries out w. On stored, the item it returns is the new one.
+func (st *store) put(w *write, now int64) (*item, storeResult) {
+	old := st.peek(w.key, now)
+	if old == nil {
+		switch w.mode {
+		case modeCAS:
+			st.count.casMisses++
+			return nil, notFound
+		case modeReplace, modeAppend, modePrepend:
+			return nil, notStored
+		case modeAppendOrCreate, modePrependOrCreate:
+			created := *w
+			created.expires = w.vivify
+			return st.insert(&created, now), stored
+		}
+		return st.insert(w, now), stored
+	}
+
+	same := w.cas == old.cas
+	switch w.mode {
+	case modeAdd:
+		st.toFront(old)
+		return nil, notStored
+	case modeCAS:
+		switch {
+		case w.cas != 0 && same:
+			st.count.casHits++
+		case w.cas != 0 && w.markStale && w.cas < old.cas:
+			it := st.insert(w, now)
+			it.stale = true
+			return it, stored
+		default:
+			st.count.casBadval++
+			return nil, exists
+		}
+	case modeAppend, modeAppendOrCreate, modePrepend, modePrependOrCreate:
+		if w.cas != 0 && !same {
+			return nil, exists
+		}
+		joined := *w
+		if !st.fits(len(w.key), len(old.value)+len(w.value), old.flags) {
+			return nil, notStored
+		}
+		joined.value = make([]byte, 0, len(old.value)+len(w.value))
+		if w.mode == modeAppend || w.mode == modeAppendOrCreate {
+			joined.value = append(append(joined.value, old.value...), w.value...)
+		} else {
+			joined.value = append(append(joined.value, w.value...), old.value...)
+		}
+		joined.flags, joined.expires, joined.binaryKey = old.flags, old.expires, old.binaryKey
+		return st.insert(&joined, now), stored
+	}
+	return st.insert(w, now), stored
+}
+
+// insert makes w the item of its key, and evicts what no longer fits.
+func (st *store) insert(w *write, now int64) *item {
+	if old := st.items[string(w.key)]; old != nil {
+		st.remove(old)
+	}
+	it := &item{
+		key: string(w.key), value: w.value, flags: w.flags, cas: w.newCAS,
+		expires: w.expires, used: now, binaryKey: w.binaryKey,
+	}
+	if it.cas == 0 || st.noCAS {
+		it.cas = st.nextCAS()
+	}
+	st.items[it.key] = it
+	st.link(it)
+	st.bytes += int64(it.size())
+	st.count.totalItems++
+	for st.bytes > st.limit && st.oldest != it {
+		st.remove(st.oldest)
+		st.count.evictions++
+	}
+	return it
+}
+
+// full tells whether an item of that size is refused, which happens only when
+// evictions are off.
+func (st *store) full(size int) bool {
+	return st.noEvict && st.bytes+int64(size) > st.limit
+}
+
+// replaceValue changes a live item in place, which keeps what readers were told
+// about it.
+func (st *store) replaceValue(it *item, value []byte, cas uint64) {
+	st.bytes -= int64(it.size())
+	it.value = value
+	st.bytes += int64(it.size())
+	st.setCAS(it, cas)
+}
+
+// setCAS gives the item that CAS, or the next one when it is 0.
+func (st *store) setCAS(it *item, cas uint64) {
+	if cas == 0 || st.noCAS {
+		cas = st.nextCAS()
+	}
+	it.cas = cas
+}
+
+func (st *store) remove(it *item) {
+	delete(st.items, it.key)
+	st.unlink(it)
+	st.bytes -= int64(it.size())
+}
+
+func (st *store) clear() {
+	clear(st.items)
+	st.newest, st.oldest, st.bytes = nil, nil, 0
+}
+
+// flush empties the store at an instant: now when it is 0 or over.
+func (st *store) flush(at, now int64) {
+	if at != 0 && at > now {
+		st.flushAt = at
+		return
+	}
+	st.flushAt = 0
+	st.clear()
+}
+
+func (st *store) link(it *item) {
+	it.newer, it.older = nil, st.newest
+	if st.newest != nil {
+		st.newest.newer = it
+	} else {
+		st.oldest = it
+	}
+	st.newest = it
+}
+
+func (st *store) unlink(it *item) {
+	if it.newer != nil {
+		it.newer.older = it.older
+	} else {
+		st.newest = it.older
+	}
+	if it.older != nil {
+		it.older.newer = it.newer
+	} else {
+		st.oldest = it.newer
+	}
+	it.newer, it.older = nil, nil
+}
+
+func (st *store) toFront(it *item) {
+	if st.newest != it {
+		st.unlink(it)
+		st.link(it)
+	}
+}
