@@ -1,0 +1,89 @@
+package memcache
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+const (
+	// DefaultTimeout is the bound on time without progress when Client.Timeout
+	// is not set.
+	DefaultTimeout = 500 * time.Millisecond
+
+	// DefaultMaxIdleConns is how many idle connections are kept for a server
+	// at most when Client.MaxIdleConns is not set.
+	DefaultMaxIdleConns = 2
+
+	// maxValueSize bounds what a reply may announce. memcached's own limit
+	// cannot be set higher.
+	maxValueSize = 1 << 30
+)
+
+// Client is a memcached client. It is safe for concurrent use by any number of
+// goroutines, and meant to be shared by them. Its fields are read at each use
+// and best set before the first one. A Client must not be copied, and the zero
+// Client is not usable: see New and NewFromSelector.
+type Client struct {
+	// DialContext connects to address, an "ip:port" for network "tcp" or a path
+	// for network "unix". It is called by one goroutine at a time for each
+	// server. nil means a net.Dialer. The context ends after Timeout.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Timeout bounds the time in which a connection makes no progress, where a
+	// complete reply or 64 KiB of a value is progress, and the time to connect.
+	// 0 or less means DefaultTimeout.
+	Timeout time.Duration
+
+	// MaxIdleConns bounds how many connections are kept to one server. All
+	// callers share one, so a value above 1 changes nothing. 0 or less means
+	// DefaultMaxIdleConns.
+	MaxIdleConns int
+
+	selector ServerSelector
+	activity link.Activity
+
+	mu      sync.RWMutex
+	servers map[serverName]*server // guarded by mu
+}
+
+// New returns a Client that spreads keys over the given servers as gomemcache
+// does: CRC-32 modulo the length of the list. A server listed twice gets twice
+// the keys. An address is "host:port" or the path of a unix socket. A name that
+// cannot be resolved fails the calls for its own keys, until it can.
+func New(server ...string) *Client {
+	list := new(ServerList)
+	list.set(server, unresolved)
+	return NewFromSelector(list)
+}
+
+// NewFromSelector returns a Client that asks ss for the server of each key.
+func NewFromSelector(ss ServerSelector) *Client {
+	return &Client{selector: ss}
+}
+
+// Close closes the connections of the client; calls under way fail with an
+// *OpError. It returns when nothing of the client runs any more. The client may
+// be used again, and closed again. The error is nil.
+func (c *Client) Close() error {
+	c.mu.RLock()
+	open := make([]*server, 0, len(c.servers))
+	for _, s := range c.servers {
+		open = append(open, s)
+	}
+	c.mu.RUnlock()
+	for _, s := range open {
+		s.link.Close()
+	}
+	return nil
+}
+
+func (c *Client) timeout() time.Duration {
+	if c.Timeout > 0 {
+		return c.Timeout
+	}
+	return DefaultTimeout
+}

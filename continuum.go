@@ -1,0 +1,76 @@
+package memcache
+
+import (
+	"fmt"
+	"net"
+	"sync/atomic"
+
+	"github.com/vaquero-cache/memcache/ring"
+)
+
+// Server is one server of a Continuum.
+type Server struct {
+	// Addr is "host:port" or, if it holds a slash, the path of a unix socket.
+	Addr string
+
+	// Name is the server's identity on the ring; empty means Addr. With a name,
+	// the address may change and no key moves.
+	Name string
+
+	// Weight is the server's share of the keys against that of the others;
+	// 0 means 1, negative is an error.
+	Weight int
+}
+
+// Continuum is a ServerSelector that places keys by package ring: on a weighted
+// continuum, or as a client in another language does. It is safe for concurrent
+// use.
+type Continuum struct {
+	placement ring.Placement
+	current   atomic.Pointer[placed]
+}
+
+// NewContinuum returns a Continuum of servers. Use ring.Default unless the cache
+// is shared with clients that place keys in another way. An error names the
+// server at fault; it is ErrNoServers for an empty list.
+func NewContinuum(p ring.Placement, servers ...Server) (*Continuum, error) {
+	c := &Continuum{placement: p}
+	if err := c.SetServers(servers...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// SetServers replaces the servers, for all calls that begin afterwards. On an
+// error nothing changes. Host names need not resolve yet.
+func (c *Continuum) SetServers(servers ...Server) error {
+	if len(servers) == 0 {
+		return ErrNoServers
+	}
+	next := &placed{addrs: make([]*serverAddr, len(servers))}
+	identities := make([]ring.Server, len(servers))
+	for i, s := range servers {
+		if s.Weight == 0 {
+			s.Weight = 1
+		}
+		// A name that does not resolve today fails its own keys only.
+		a, err := newServerAddr(s.Addr)
+		if _, _, malformed := net.SplitHostPort(s.Addr); err != nil && malformed != nil {
+			return fmt.Errorf("memcache: server %q: %w", s.Addr, malformed)
+		}
+		next.addrs[i] = a
+		identities[i] = ring.Server{Addr: s.Addr, Name: s.Name, Weight: float64(s.Weight)}
+	}
+	var err error
+	if next.ring, err = ring.New(c.placement, identities...); err != nil {
+		return fmt.Errorf("memcache: %w", err)
+	}
+	c.current.Store(next)
+	return nil
+}
+
+// PickServer returns the server of key.
+func (c *Continuum) PickServer(key string) (net.Addr, error) { return c.current.Load().pick(key) }
+
+// Each calls f for each server in the order given.
+func (c *Continuum) Each(f func(net.Addr) error) error { return c.current.Load().each(f) }

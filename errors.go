@@ -1,0 +1,182 @@
+package memcache
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Outcomes and mistakes that need no detail. They are returned as they are,
+// never wrapped, so both == and errors.Is find them.
+var (
+	// ErrCacheMiss means that a Get failed because the item wasn't present. It
+	// is also what Delete, Touch, Increment, Decrement and CompareAndSwap
+	// return for an absent key.
+	ErrCacheMiss = errors.New("memcache: cache miss")
+
+	// ErrCASConflict means that a CompareAndSwap call failed because the item
+	// was changed since it was read.
+	ErrCASConflict = errors.New("memcache: compare-and-swap conflict")
+
+	// ErrNotStored means that Add found the key present, or that Replace,
+	// Append or Prepend found it absent.
+	ErrNotStored = errors.New("memcache: item not stored")
+
+	// ErrServerError is what errors.Is finds in every *ServerError. It is never
+	// returned itself.
+	ErrServerError = errors.New("memcache: server error")
+
+	// ErrNoStats is never returned. It is there for programs that name it.
+	ErrNoStats = errors.New("memcache: no statistics available")
+
+	// ErrMalformedKey means that a key is empty, longer than MaxKeyLength, or
+	// holds a space or a control byte. Nothing was sent.
+	ErrMalformedKey = errors.New("malformed: key is too long or contains invalid characters")
+
+	// ErrNoServers means that the selector has no server for the key.
+	ErrNoServers = errors.New("memcache: no servers configured or available")
+
+	// ErrNilItem means that a store was called with a nil *Item. Nothing was
+	// sent.
+	ErrNilItem = errors.New("memcache: nil Item")
+)
+
+// ServerError is an error line of the server: it has answered, and said no.
+// errors.Is(err, ErrServerError) holds for it.
+type ServerError struct {
+	Op      string // the operation, such as "set"
+	Server  string // the server's address
+	Kind    string // "SERVER_ERROR", "CLIENT_ERROR" or "ERROR"
+	Message string // the rest of the line
+}
+
+// Error holds the words that programs look for in gomemcache's errors:
+// "client error" when a counter is not a number, else "unexpected response
+// line" and the server's own line.
+func (e *ServerError) Error() string {
+	if e.Kind == "CLIENT_ERROR" && (e.Op == "incr" || e.Op == "decr") {
+		return fmt.Sprintf("memcache: client error: %s (server %s)", e.Message, e.Server)
+	}
+	line := strings.TrimSuffix(e.Kind+" "+e.Message, " ")
+	return fmt.Sprintf("memcache: unexpected response line from %q: %q (server %s)", e.Op, line, e.Server)
+}
+
+// Is reports whether target is ErrServerError.
+func (e *ServerError) Is(target error) bool { return target == ErrServerError }
+
+// ProtocolError says that a server sent what is no reply, or none to what it
+// was asked. Its connection is closed.
+type ProtocolError struct {
+	Op     string // the operation that waited, such as "get"
+	Server string // the server's address
+	Got    []byte // the first bytes of what came, at most 64; they may hold keys and values
+	Err    error  // what is wrong with it
+}
+
+// Error does not show Got.
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("memcache: unexpected response line from %q: %v (server %s)", e.Op, e.Err, e.Server)
+}
+
+// Unwrap returns e.Err.
+func (e *ProtocolError) Unwrap() error { return e.Err }
+
+// OpError says that an operation got no answer: no connection could be made,
+// the one in use failed or made no progress for Client.Timeout, or the caller
+// gave up. It is a net.Error.
+type OpError struct {
+	Op     string // the operation, such as "get"
+	Server string // the server's address
+	Err    error  // the cause
+
+	// OutcomeUnknown is set when the request may have reached the server, so
+	// that it may or may not have been carried out.
+	OutcomeUnknown bool
+}
+
+func (e *OpError) Error() string {
+	text := fmt.Sprintf("memcache: %s on server %s: %v", e.Op, e.Server, e.Err)
+	if e.OutcomeUnknown {
+		text += " (outcome unknown)"
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// Timeout reports whether time ran out: Client.Timeout or a deadline.
+func (e *OpError) Timeout() bool { return timedOut(e.Err) }
+
+// Temporary is there for net.Error. It is Timeout.
+func (e *OpError) Temporary() bool { return e.Timeout() }
+
+// timedOut reports whether err, or what it wraps, says that time ran out.
+func timedOut(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// ConnectTimeoutError says that a server did not accept a connection within
+// Client.Timeout. It is a net.Error.
+type ConnectTimeoutError struct {
+	Addr net.Addr
+}
+
+func (e *ConnectTimeoutError) Error() string {
+	return "memcache: connect timeout to " + e.Addr.String()
+}
+
+// Timeout returns true.
+func (e *ConnectTimeoutError) Timeout() bool { return true }
+
+// Temporary returns true.
+func (e *ConnectTimeoutError) Temporary() bool { return true }
+
+// MultiError says which servers failed in a batch, and with them which keys.
+// The results of all others are returned beside it. It is a net.Error.
+type MultiError struct {
+	Failures []Failure // one for each failed server
+}
+
+// Failure is the part of a batch that one server did not answer.
+type Failure struct {
+	Server string   // the server's address
+	Keys   []string // the keys that have no result because of Err
+	Err    error    // an *OpError, *ServerError, *ProtocolError or *ConnectTimeoutError
+}
+
+// Error names the servers and says how many keys each failed, not which.
+func (e *MultiError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Failures {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%v (%d keys of server %s)", f.Err, len(f.Keys), f.Server)
+	}
+	return b.String()
+}
+
+// Unwrap returns the error of each failed server.
+func (e *MultiError) Unwrap() []error {
+	errs := make([]error, len(e.Failures))
+	for i, f := range e.Failures {
+		errs[i] = f.Err
+	}
+	return errs
+}
+
+// Timeout reports whether time ran out on every failed server.
+func (e *MultiError) Timeout() bool {
+	for _, f := range e.Failures {
+		if !timedOut(f.Err) {
+			return false
+		}
+	}
+	return true
+}
+
+// Temporary is there for net.Error. It is Timeout.
+func (e *MultiError) Temporary() bool { return e.Timeout() }

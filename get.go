@@ -1,0 +1,28 @@
+package memcache
+
+import (
+	"context"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// Get returns the item of key, or ErrCacheMiss. It allocates the Item and its
+// Value. Meta command mg.
+func (c *Client) Get(key string) (*Item, error) {
+	return c.get(&link.Request{Op: link.Get, Key: key})
+}
+
+// GetAndTouch is Get that also gives the item a new expiration: in seconds from
+// now up to 30 days, above that a Unix time, 0 = never, negative = at once. Meta
+// command mg with T.
+func (c *Client) GetAndTouch(key string, expiration int32) (*Item, error) {
+	return c.get(&link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration})
+}
+
+func (c *Client) get(req *link.Request) (*Item, error) {
+	reply, err := c.roundTrip(context.Background(), req)
+	if err != nil {
+		return nil, err
+	}
+	return &Item{Key: req.Key, Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}, nil
+}

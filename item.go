@@ -1,0 +1,28 @@
+package memcache
+
+// Item is an item to be got or stored in a memcached server.
+type Item struct {
+	// Key is the Item's key: 1 to 250 bytes, none of them a space, a control
+	// byte or DEL.
+	Key string
+
+	// Value is the Item's value. A nil Value is stored as an empty one, and an
+	// empty one comes back as an empty slice that is not nil. Stores neither
+	// keep nor modify it; of an Item returned by the client it belongs to the
+	// caller. Servers refuse values above their item size, 1 MiB by default.
+	Value []byte
+
+	// Flags are opaque to the server, and come back as they were stored.
+	// Append and Prepend ignore them.
+	Flags uint32
+
+	// Expiration is sent as it is: in seconds from now up to 30 days
+	// (2,592,000), above that a Unix time, 0 = the Item never expires,
+	// negative = at once. The client leaves it 0 in the Items it returns, since
+	// the server does not tell. Append and Prepend ignore it.
+	Expiration int32
+
+	// CasID is the version of the Item as of the Get, GetMulti or GetAndTouch
+	// that returned it. CompareAndSwap compares it. No store changes it.
+	CasID uint64
+}

@@ -1,0 +1,124 @@
+package memcache
+
+import (
+	"context"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// GetMulti returns the items of those keys that are present. Absent ones are
+// simply not in the map, and a key given twice is there once.
+//
+// All servers are asked before any reply is read, in the calling goroutine.
+// When servers fail, the items of the others are returned with a *MultiError
+// that names the failed ones and their keys. For a key that is not legal the
+// error is ErrMalformedKey, nothing is asked and the map is nil; so it is with
+// the selector's error. Otherwise the map is never nil.
+//
+// Each Value is memory of its own; Items are allocated eight at a time, so that
+// one that is kept keeps at most seven others from being collected.
+func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
+	b, err := c.group(keys)
+	if err != nil {
+		return nil, err
+	}
+	c.activity.Enter()
+	link.Gather(context.Background(), b.shares)
+	c.activity.Leave()
+
+	items := make(map[string]*Item, len(keys))
+	var chunk []Item
+	var failed *MultiError
+	for i, share := range b.shares {
+		for j := range share.Replies {
+			reply := &share.Replies[j]
+			switch reply.Status {
+			case link.OK:
+				if len(chunk) == 0 {
+					chunk = make([]Item, itemChunk)
+				}
+				item := &chunk[0]
+				chunk = chunk[1:]
+				*item = Item{Key: share.Keys[j], Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
+				items[item.Key] = item
+			case link.Miss:
+			default:
+				failed = failed.add(b.servers[i], share.Keys[j:j+1], reply.Err)
+			}
+		}
+		if share.Err != nil {
+			failed = failed.add(b.servers[i], share.Keys[len(share.Replies):], share.Err)
+		}
+	}
+	if failed != nil {
+		return items, failed
+	}
+	return items, nil
+}
+
+const itemChunk = 8
+
+// add notes that s failed keys, on e or on a new MultiError if e is nil.
+func (e *MultiError) add(s *server, keys []string, err error) *MultiError {
+	if e == nil {
+		e = new(MultiError)
+	}
+	e.Failures = append(e.Failures, Failure{
+		Server: s.addr.String(), Keys: keys, Err: s.failure(link.Get.String(), err),
+	})
+	return e
+}
+
+// batch is a set of keys grouped by server. shares[i] belongs to servers[i].
+type batch struct {
+	servers []*server
+	shares  []*link.Share
+	index   map[*server]int // of servers, once there are many
+}
+
+// manyServers is the number above which a map finds a server faster than a
+// look along the list.
+const manyServers = 32
+
+// group checks all keys, then finds the server of each.
+func (c *Client) group(keys []string) (*batch, error) {
+	for _, key := range keys {
+		if !legalKey(key) {
+			return nil, ErrMalformedKey
+		}
+	}
+	b := new(batch)
+	for _, key := range keys {
+		addr, err := c.selector.PickServer(key)
+		if err != nil {
+			return nil, err
+		}
+		share := b.share(c.server(addr))
+		share.Keys = append(share.Keys, key)
+	}
+	return b, nil
+}
+
+func (b *batch) share(s *server) *link.Share {
+	if b.index == nil {
+		for i, known := range b.servers {
+			if known == s {
+				return b.shares[i]
+			}
+		}
+		if len(b.servers) == manyServers {
+			b.index = make(map[*server]int, 2*manyServers)
+			for i, known := range b.servers {
+				b.index[known] = i
+			}
+		}
+	} else if i, ok := b.index[s]; ok {
+		return b.shares[i]
+	}
+	share := &link.Share{Link: s.link}
+	b.servers, b.shares = append(b.servers, s), append(b.shares, share)
+	if b.index != nil {
+		b.index[s] = len(b.servers) - 1
+	}
+	return share
+}

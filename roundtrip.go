@@ -1,0 +1,71 @@
+package memcache
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// This file takes an operation to a server and its outcome back. It alone
+// speaks to internal/link.
+
+// roundTrip performs req on the server of its key and returns the reply to an
+// operation that succeeded.
+func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, error) {
+	if !legalKey(req.Key) {
+		return link.Reply{}, ErrMalformedKey
+	}
+	addr, err := c.selector.PickServer(req.Key)
+	if err != nil {
+		return link.Reply{}, err
+	}
+	return c.ask(ctx, c.server(addr), req)
+}
+
+// ask performs req on s.
+func (c *Client) ask(ctx context.Context, s *server, req *link.Request) (link.Reply, error) {
+	c.activity.Enter()
+	reply, err := s.link.Do(ctx, req)
+	c.activity.Leave()
+	if err != nil {
+		return link.Reply{}, s.failure(req.Op.String(), err)
+	}
+	return reply, s.outcome(req.Op.String(), &reply)
+}
+
+// outcome turns the status of a reply into an error, nil when it succeeded.
+func (s *server) outcome(op string, reply *link.Reply) error {
+	switch reply.Status {
+	case link.OK:
+		return nil
+	case link.Miss:
+		return ErrCacheMiss
+	case link.NotStored:
+		return ErrNotStored
+	case link.Exists:
+		return ErrCASConflict
+	}
+	return s.failure(op, reply.Err)
+}
+
+// failure turns an error of the link into the client's own.
+func (s *server) failure(op string, err error) error {
+	var (
+		refused  *link.ServerError
+		nonsense *link.ProtocolError
+		lost     *link.LostError
+	)
+	name := s.addr.String()
+	switch {
+	case errors.As(err, &refused):
+		return &ServerError{Op: op, Server: name, Kind: refused.Kind, Message: refused.Message}
+	case errors.As(err, &nonsense):
+		return &ProtocolError{Op: op, Server: name, Got: nonsense.Got, Err: nonsense}
+	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
+		return &ConnectTimeoutError{Addr: s.addr}
+	case errors.As(err, &lost):
+		return &OpError{Op: op, Server: name, Err: lost.Err, OutcomeUnknown: lost.Sent}
+	}
+	return &OpError{Op: op, Server: name, Err: err}
+}

@@ -1,0 +1,43 @@
+package memcache
+
+import (
+	"context"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// Set stores the item, whether or not there is one. Meta command ms.
+func (c *Client) Set(item *Item) error { return c.store(link.Set, item) }
+
+// Add stores the item if the key is absent, else it returns ErrNotStored. Meta
+// command ms, mode E.
+func (c *Client) Add(item *Item) error { return c.store(link.Add, item) }
+
+// Replace stores the item if the key is present, else it returns ErrNotStored.
+// Meta command ms, mode R.
+func (c *Client) Replace(item *Item) error { return c.store(link.Replace, item) }
+
+// Append puts item.Value behind the value that is stored; ErrNotStored if there
+// is none. Meta command ms, mode A.
+func (c *Client) Append(item *Item) error { return c.store(link.Append, item) }
+
+// Prepend puts item.Value before the value that is stored; ErrNotStored if there
+// is none. Meta command ms, mode P.
+func (c *Client) Prepend(item *Item) error { return c.store(link.Prepend, item) }
+
+// CompareAndSwap stores the item if the stored one still has the version
+// item.CasID, else it returns ErrCASConflict, or ErrCacheMiss if there is none.
+// CasID comes from Get, GetMulti or GetAndTouch and is not changed. Meta command
+// ms with C.
+func (c *Client) CompareAndSwap(item *Item) error { return c.store(link.CompareAndSwap, item) }
+
+func (c *Client) store(op link.Op, item *Item) error {
+	if item == nil {
+		return ErrNilItem
+	}
+	_, err := c.roundTrip(context.Background(), &link.Request{
+		Op: op, Key: item.Key, Value: item.Value,
+		Flags: item.Flags, Expiration: item.Expiration, CAS: item.CasID,
+	})
+	return err
+}
