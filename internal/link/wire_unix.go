@@ -2,12 +2,19 @@
 
 package link
 
-import "syscall"
+import (
+	"io"
+	"syscall"
+)
 
 // socket is the state of a wire's non-blocking calls. The functions are bound
 // once, so that a call does not allocate.
 type socket struct {
-	write, peek func(fd uintptr) bool
+	read, write, peek func(fd uintptr) bool
+
+	in    []byte // argument and result of read; the reader's
+	inLen int
+	inErr error
 
 	out []byte // argument and result of write; the flusher's
 	n   int
@@ -17,6 +24,7 @@ type socket struct {
 }
 
 func (s *socket) init() {
+	s.read = s.readBetweenYields
 	s.write = func(fd uintptr) bool {
 		for {
 			s.n, s.err = syscall.Write(int(fd), s.out)
@@ -44,6 +52,26 @@ func (w *wire) tryWrite(b []byte) (n int, err error) {
 		err = s.err
 	}
 	return n, err
+}
+
+// Read reads as net.Conn's does, but between yields before it parks.
+func (w *wire) Read(b []byte) (n int, err error) {
+	if w.raw == nil || len(b) == 0 {
+		return w.Conn.Read(b)
+	}
+	s := &w.sock
+	s.in = b
+	err = w.raw.Read(s.read)
+	s.in = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case s.inErr != nil:
+		return 0, s.inErr
+	case s.inLen == 0:
+		return 0, io.EOF
+	}
+	return s.inLen, nil
 }
 
 // quiet reports whether an idle connection has neither been closed by the
