@@ -1,5 +1,7 @@
 package link
 
+import "errors"
+
 // This file reads a value into memory of its own. Small ones are copied out of
 // the read buffer in one piece; a large one is taken as it comes and, once the
 // buffer is empty, read from the socket straight into its destination.
@@ -28,6 +30,48 @@ func copyValue(v []byte) []byte {
 	copy(out, v)
 	return out
 }
+
+// takeValue takes the value of a text reply, size bytes and CRLF, from the
+// start of b, behind its header, and gives it with reply to the next slot of k.
+// ok is false when b holds too little; a large value is begun then, and all of
+// b is used.
+func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err error) {
+	n = size + len(crlf)
+	if len(b) < n {
+		if size < directSize {
+			return 0, false, nil
+		}
+		k.pending = reply
+		k.beginBody(size, b)
+		return len(b), false, nil
+	}
+	if string(b[size:n]) != crlf {
+		return 0, false, errTerminator
+	}
+	if !k.gone.Load() {
+		reply.Value = copyValue(b[:size])
+	}
+	*k.slot() = reply
+	return n, true, nil
+}
+
+// endValue takes the CRLF behind a large value that is complete.
+func (k *call) endValue(b []byte) (n int, ok bool, err error) {
+	if len(b) < len(crlf) {
+		return 0, false, nil
+	}
+	if string(b[:len(crlf)]) != crlf {
+		return 0, false, errTerminator
+	}
+	k.pending.Value = k.value
+	*k.slot() = k.pending
+	k.body, k.value, k.pending = noBody, nil, Reply{}
+	return len(crlf), true, nil
+}
+
+const crlf = "\r\n"
+
+var errTerminator = errors.New("value is not followed by CRLF")
 
 // beginBody starts a value of size bytes, of which have lies in the buffer.
 func (k *call) beginBody(size int, have []byte) {

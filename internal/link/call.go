@@ -25,6 +25,8 @@ type call struct {
 	size   int    // bytes of its requests
 	heard  uint64 // conn.heard at that time
 	opaque uint32 // of its first request
+	lines  bool   // asked in classic lines on a meta connection
+	exact  bool   // a batch that must not be
 
 	got  atomic.Int32 // complete replies
 	gone atomic.Bool  // its caller has left: keep nothing
@@ -56,6 +58,7 @@ func (k *call) recycle() {
 	}
 	k.req, k.keys, k.replies, k.reply, k.pending = Request{}, nil, nil, Reply{}, Reply{}
 	k.value, k.conn = nil, nil
+	k.lines, k.exact, k.many = false, false, false
 	k.got.Store(0)
 	callPool.Put(k)
 }

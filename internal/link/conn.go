@@ -56,7 +56,7 @@ const (
 )
 
 func newConn(l *Link, w *wire) *conn {
-	return &conn{link: l, wire: w, codec: &metaCodec{maxValue: l.cfg.MaxValue}, in: make([]byte, readBuffer)}
+	return &conn{link: l, wire: w, codec: newMetaCodec(l.cfg.MaxValue, false), in: make([]byte, readBuffer)}
 }
 
 func (c *conn) clock() int64             { return c.link.clock() }
@@ -78,7 +78,6 @@ func (c *conn) submit(k *call, now int64) (flush bool, err error) {
 		return false, err
 	}
 	k.conn, k.start, k.heard, k.size = c, now, c.reads, len(out)-len(c.out)
-	k.many = k.requests() > 1
 	c.out, c.lastUse = out, now
 	return c.turns.enqueue(&k.turn, k.size), nil
 }

@@ -58,6 +58,15 @@ func (e *ProtocolError) Error() string {
 
 func (e *ProtocolError) Unwrap() error { return e.Err }
 
+// notReply makes a *ProtocolError of a codec's reason to distrust b, which
+// should answer k. A *ServerError stays what it is: an answer, the last one.
+func notReply(k *call, b []byte, err error) error {
+	if refusal, ok := err.(*ServerError); ok {
+		return refusal
+	}
+	return protocolError(k.want(), b, err)
+}
+
 // protocolError keeps a bounded copy of got.
 func protocolError(want string, got []byte, err error) *ProtocolError {
 	return &ProtocolError{Want: want, Got: append([]byte(nil), got[:min(len(got), 64)]...), Err: err}

@@ -21,6 +21,8 @@ type Share struct {
 	call    *call // the window under way
 	dial    *dialing
 	retried bool
+	exact   bool  // ask by mg, however many keys
+	doubt   []int // replies that may be the stub of a lease
 }
 
 // window is how many keys are asked of one server at a time. It bounds memory
@@ -44,6 +46,39 @@ func Gather(ctx context.Context, shares []*Share) {
 				s.await(ctx)
 				busy = busy || s.call != nil
 			}
+		}
+	}
+	for _, s := range shares {
+		if len(s.doubt) > 0 {
+			s.settle(ctx)
+		}
+	}
+}
+
+// settle asks again, by mg, for the empty values that a gets line brought: one
+// without flags may be the stub of a lease, which is a miss, and only mg tells.
+func (s *Share) settle(ctx context.Context) {
+	again := &Share{Link: s.Link, Keys: make([]string, len(s.doubt)), exact: true}
+	for i, at := range s.doubt {
+		again.Keys[i] = s.Keys[at]
+	}
+	Gather(ctx, []*Share{again})
+	for i, at := range s.doubt {
+		if i < len(again.Replies) {
+			s.Replies[at] = again.Replies[i]
+		} else {
+			s.Replies[at] = Reply{Status: Refused, Err: again.Err}
+		}
+	}
+}
+
+// note collects the replies of a window asked in classic lines that are in
+// doubt.
+func (s *Share) note(k *call) {
+	from := len(s.Replies) - len(k.replies)
+	for i := range k.replies {
+		if r := &k.replies[i]; r.Status == OK && len(r.Value) == 0 && r.Flags == 0 {
+			s.doubt = append(s.doubt, from+i)
 		}
 	}
 }
@@ -84,6 +119,7 @@ func (s *Share) next() {
 	from := len(s.Replies)
 	s.sent = min(from+window, len(s.Keys))
 	s.call = newCall()
+	s.call.exact = s.exact
 	s.call.keys, s.call.replies = s.Keys[from:s.sent:s.sent], s.buf[from:s.sent:s.sent]
 }
 
@@ -100,6 +136,9 @@ func (s *Share) await(ctx context.Context) {
 	s.Replies = s.buf[:len(s.Replies)+int(k.got.Load())]
 	switch {
 	case err == nil && len(s.Replies) == s.sent:
+		if k.lines {
+			s.note(k)
+		}
 		k.recycle()
 	case err == nil: // refused in a way that leaves the rest unanswered
 		s.fail(c.lost(k, errRefused))

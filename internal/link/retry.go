@@ -51,7 +51,7 @@ func (c *conn) lost(k *call, err error) error {
 // connection may still be at work on the old one.
 func (k *call) again() *call {
 	n := newCall()
-	n.req, n.keys = k.req, k.keys
+	n.req, n.keys, n.exact = k.req, k.keys, k.exact
 	if k.keys != nil {
 		n.replies = make([]Reply, len(k.keys))
 	}
