@@ -43,6 +43,10 @@ type Client struct {
 	// DefaultMaxIdleConns.
 	MaxIdleConns int
 
+	// Protocol says how servers are spoken to. The zero value, Auto, asks each
+	// connection when it is made.
+	Protocol Protocol
+
 	selector ServerSelector
 	activity link.Activity
 

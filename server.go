@@ -67,6 +67,7 @@ func (c *Client) serverNamed(name serverName, addr net.Addr) *server {
 	}
 	s = &server{addr: addr, link: link.New(link.Config{
 		Dial:     func(ctx context.Context) (net.Conn, error) { return c.dial(ctx, name) },
+		Protocol: linkProtocols[c.Protocol],
 		Timeout:  c.timeout,
 		MaxValue: maxValueSize,
 		Activity: &c.activity,

@@ -55,8 +55,8 @@ const (
 	grace = int64(5 * time.Millisecond)
 )
 
-func newConn(l *Link, w *wire) *conn {
-	return &conn{link: l, wire: w, codec: newMetaCodec(l.cfg.MaxValue, false), in: make([]byte, readBuffer)}
+func newConn(l *Link, w *wire, c codec) *conn {
+	return &conn{link: l, wire: w, codec: c, in: make([]byte, readBuffer)}
 }
 
 func (c *conn) clock() int64             { return c.link.clock() }

@@ -96,11 +96,7 @@ func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
 func (l *Link) runDial(ctx context.Context, d *dialing) {
 	defer l.closing.Done()
 	defer d.cancel()
-	nc, err := l.cfg.Dial(ctx)
-	if err == nil && ctx.Err() != nil {
-		nc.Close() // too late, or Close was called: nobody waits for it
-		err = context.Cause(ctx)
-	}
+	c, err := l.open(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dialing = nil
@@ -109,9 +105,9 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 		l.backoff.failed(l.clock(), err)
 	} else {
 		l.backoff = backoff{}
-		d.conn = newConn(l, newWire(nc))
-		l.open[d.conn] = struct{}{}
-		l.current.Store(d.conn)
+		d.conn = c
+		l.conns[c] = struct{}{}
+		l.current.Store(c)
 	}
 	close(d.done)
 }
@@ -124,7 +120,7 @@ func (l *Link) forget(c *conn) {
 		defer l.closing.Done()
 		c.wire.abort()
 		l.mu.Lock()
-		delete(l.open, c)
+		delete(l.conns, c)
 		l.mu.Unlock()
 	}()
 }

@@ -6,6 +6,7 @@
 //
 //	link.go      Link: a call's way to a connection and back
 //	gather.go    batches over several servers
+//	protocol.go  which protocol a connection speaks
 //	dial.go      one dial at a time, and how long to wait after a failure
 //	retry.go     what may be repeated on a fresh connection
 //	conn.go      the shared connection: submit, await, leave, close
@@ -31,6 +32,9 @@ type Config struct {
 	// context that ends after Timeout or on Close.
 	Dial func(ctx context.Context) (net.Conn, error)
 
+	// Protocol says how to speak to the server.
+	Protocol Protocol
+
 	// Timeout is asked at each use for the bound on time without progress.
 	Timeout func() time.Duration
 
@@ -50,7 +54,7 @@ type Link struct {
 	current atomic.Pointer[conn]
 
 	mu      sync.Mutex
-	open    map[*conn]struct{} // not wholly closed; guarded by mu
+	conns   map[*conn]struct{} // not wholly closed; guarded by mu
 	dialing *dialing           // the dial under way; guarded by mu
 	backoff backoff            // guarded by mu
 	closing sync.WaitGroup     // goroutines that close a connection or dial
@@ -59,7 +63,7 @@ type Link struct {
 // New returns a Link. It does not dial.
 func New(cfg Config) *Link {
 	// The clock starts above zero, which stands for "never".
-	return &Link{cfg: cfg, base: time.Now().Add(-time.Second), open: map[*conn]struct{}{}}
+	return &Link{cfg: cfg, base: time.Now().Add(-time.Second), conns: map[*conn]struct{}{}}
 }
 
 func (l *Link) clock() int64 { return int64(time.Since(l.base)) }
@@ -134,8 +138,8 @@ func (l *Link) Close() error {
 	if l.dialing != nil {
 		l.dialing.cancel()
 	}
-	open := make([]*conn, 0, len(l.open))
-	for c := range l.open {
+	open := make([]*conn, 0, len(l.conns))
+	for c := range l.conns {
 		open = append(open, c)
 	}
 	l.current.Store(nil)

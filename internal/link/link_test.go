@@ -45,8 +45,9 @@ func embedded(t testing.TB) *Link {
 	return newLink(t, s.Network(), s.Addr(), 5*time.Second)
 }
 
-func TestDoEveryOperation(t *testing.T) {
-	l := embedded(t)
+func TestMetaEveryOperation(t *testing.T) { testEveryOperation(t, embedded(t)) }
+
+func testEveryOperation(t *testing.T, l *Link) {
 	ctx := context.Background()
 	do := func(req Request) Reply {
 		t.Helper()
