@@ -1,9 +1,13 @@
-// Parse: one reply header, read in place in a single pass. What every server
-// sends all day is here; what is rare or wrong is in odd.go.
+// Parse: one reply header, read in place in a single pass. What servers send
+// all day is read here; all else, and every error, is left to parseAny.
 
 package meta
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
 
 // MaxLine is the longest reply header accepted, line end included. memcached
 // sends at most about 650 bytes; proxies may say more in an error line.
@@ -27,198 +31,159 @@ const MaxLine = 2048
 // before it reserves memory. For VA, [ParseBody] takes it from there.
 func Parse(b []byte, r *Reply) (n int, err error) {
 	b = b[:min(len(b), MaxLine)]
-	if len(b) < 4 {
-		return parseOther(b, r)
+	if len(b) < len("HD\r\n") {
+		return parseAny(b, r)
 	}
-	*r = Reply{}
-	i := 2
-	switch uint(b[0])<<8 | uint(b[1]) {
-	case 'V'<<8 | 'A':
-		if b[2] != ' ' {
-			return parseOther(b, r)
+	// Field by field, since an assignment of the whole struct would take the
+	// slower way of a pointer write. has covers the spans.
+	r.Class, r.Hit, r.Malformed = 0, false, 0
+	r.ClientFlags, r.Size, r.ItemSize, r.CAS, r.LastAccess, r.TTL = 0, 0, 0, 0, 0, 0
+
+	i := uint(len("HD"))
+	if string(b[:3]) == "VA " {
+		size, end := digits(b, 3)
+		if end-3-1 >= 9 { // none, or more than MaxValue surely allows
+			return parseAny(b, r)
 		}
-		size := 0
-		for i = 3; i < len(b) && b[i]-'0' <= 9; i++ {
-			size = size*10 + int(b[i]-'0')
-		}
-		// One to nine digits are what servers send for all values below 1 GB.
-		if uint(i-4) > 8 {
-			if size, i, err = parseSize(b); i == 0 {
-				return 0, err
-			}
-		}
-		r.Size = size
-		r.Code = CodeValue
-	case 'H'<<8 | 'D':
-		r.Code = CodeDone
-	case 'E'<<8 | 'N':
-		r.Code = CodeMiss
-	case 'N'<<8 | 'F':
-		r.Code = CodeNotFound
-	case 'N'<<8 | 'S':
-		r.Code = CodeNotStored
-	case 'E'<<8 | 'X':
-		r.Code = CodeExists
-	case 'M'<<8 | 'N':
-		r.Code = CodeNoop
-	default:
-		return parseOther(b, r)
-	}
-	if i < len(b) && !endsToken(b[i]) {
-		if r.Code == CodeValue {
-			return 0, lineError(b, ErrBadSize)
-		}
-		return parseOther(b, r)
+		r.Code, r.Size = CodeValue, int(size)
+		i = end
+	} else if r.Code = plainCode(b[0], b[1]); r.Code == 0 {
+		return parseAny(b, r)
 	}
 
-	var has, bad Fields
-	for i < len(b) {
-		letter := b[i]
-		i++
-		switch letter {
-		case ' ':
-		case '\r':
-			if i == len(b) || b[i] != '\n' {
-				return 0, lineError(b, ErrBadHeader)
+	// b[i] is the byte behind a token. A flag is a space, a letter and perhaps
+	// an argument. The letters are those that clients ask for on every read, the
+	// commonest first: a switch on letter would be a search tree or a jump
+	// table, and both are slower than a match at the first comparisons.
+	var has Fields
+	for i+1 < uint(len(b)) {
+		if b[i] != ' ' {
+			if b[i] == '\r' && b[i+1] == '\n' {
+				r.Has, r.line = has, b
+				return int(i) + 2, nil
 			}
-			i++
-			fallthrough
-		case '\n':
-			r.Has, r.Malformed = has, bad
-			r.line = b[:i:i]
-			if has&(FieldBase64|FieldKey) == FieldBase64|FieldKey && !isBase64(r.Key()) {
-				return 0, ErrBadBase64
+			break
+		}
+		letter := b[i+1]
+		start := i + 2
+		switch {
+		case letter == 'f':
+			v, end := digits(b, start)
+			if end-start-1 >= 9 || has&FieldClientFlags != 0 {
+				return parseAny(b, r)
 			}
-			return i, nil
-		case 'f':
-			var v uint64
-			var ok bool
-			v, i, ok = parseNumber(b, i)
-			if (has|bad)&FieldClientFlags != 0 {
-			} else if ok && v <= math.MaxUint32 {
-				r.ClientFlags = uint32(v)
-				has |= FieldClientFlags
-			} else {
-				bad |= FieldClientFlags
+			r.ClientFlags = uint32(v)
+			has |= FieldClientFlags
+			i = end
+		case letter == 'O':
+			end := start
+			for end < uint(len(b)) && b[end] > ' ' {
+				end++
 			}
-		case 'c':
-			var v uint64
-			var ok bool
-			v, i, ok = parseNumber(b, i)
-			if (has|bad)&FieldCAS != 0 {
-			} else if ok {
-				r.CAS = v
-				has |= FieldCAS
-			} else {
-				bad |= FieldCAS
+			if has&FieldOpaque != 0 {
+				return parseAny(b, r)
 			}
-		case 's':
-			var v uint64
-			var ok bool
-			v, i, ok = parseNumber(b, i)
-			if (has|bad)&FieldSize != 0 {
-			} else if ok && v <= math.MaxInt {
-				r.ItemSize = int(v)
-				has |= FieldSize
-			} else {
-				bad |= FieldSize
+			r.opaque = span{uint16(start), uint16(end)}
+			has |= FieldOpaque
+			i = end
+		case letter == 'c':
+			v, end := digits(b, start)
+			if end-start-1 >= 18 || has&FieldCAS != 0 {
+				return parseAny(b, r)
 			}
-		case 't':
-			var v uint64
-			var ok bool
-			if i < len(b) && b[i] == '-' {
-				v, i, ok = parseNumber(b, i+1)
-				ok = ok && v <= math.MaxInt64
-				v = -v
-			} else {
-				v, i, ok = parseNumber(b, i)
-				ok = ok && v <= math.MaxInt64
+			r.CAS = v
+			has |= FieldCAS
+			i = end
+		case letter == 's':
+			v, end := digits(b, start)
+			if end-start-1 >= 9 || has&FieldSize != 0 {
+				return parseAny(b, r)
 			}
-			if (has|bad)&FieldTTL != 0 {
-			} else if ok {
-				r.TTL = int64(v)
-				has |= FieldTTL
-			} else {
-				bad |= FieldTTL
+			r.ItemSize = int(v)
+			has |= FieldSize
+			i = end
+		case letter == 'k':
+			end := tokenEnd(b, start)
+			if has&FieldKey != 0 {
+				return parseAny(b, r)
 			}
-		case 'O':
-			start := i
-			for i < len(b) && !endsToken(b[i]) {
-				i++
+			r.key = span{uint16(start), uint16(end)}
+			has |= FieldKey
+			i = end
+		case letter == 't':
+			v, end := digits(b, start)
+			if end == start && end+1 < uint(len(b)) && b[end] == '-' && b[end+1] == '1' {
+				v, end = math.MaxUint64, end+2 // -1: an item without end
 			}
-			if has&FieldOpaque == 0 {
-				r.opaque = span{uint16(start), uint16(i)}
-				has |= FieldOpaque
+			if end-start-1 >= 18 || has&FieldTTL != 0 {
+				return parseAny(b, r)
 			}
-		case 'k':
-			start := i
-			for i < len(b) && !endsToken(b[i]) {
-				i++
-			}
-			if has&FieldKey == 0 {
-				r.key = span{uint16(start), uint16(i)}
-				has |= FieldKey
-			}
-		case 'l':
-			var v uint64
-			var ok bool
-			v, i, ok = parseNumber(b, i)
-			if (has|bad)&FieldLastAccess != 0 {
-			} else if ok && v <= math.MaxInt64 {
-				r.LastAccess = int64(v)
-				has |= FieldLastAccess
-			} else {
-				bad |= FieldLastAccess
-			}
-		case 'h':
-			var v uint64
-			var ok bool
-			v, i, ok = parseNumber(b, i)
-			if (has|bad)&FieldHit != 0 {
-			} else if ok && v <= 1 {
-				r.Hit = v == 1
-				has |= FieldHit
-			} else {
-				bad |= FieldHit
-			}
+			r.TTL = int64(v)
+			has |= FieldTTL
+			i = end
+		case letter == 'W':
+			has |= FieldWin
+			i = start
+		case letter == 'X':
+			has |= FieldStale
+			i = start
+		case letter == 'Z':
+			has |= FieldLost
+			i = start
 		default:
-			has |= fieldOf(letter)
-			for i < len(b) && !endsToken(b[i]) {
-				i++
-			}
+			return parseAny(b, r)
 		}
 	}
-	return 0, lineError(b, 0)
+	return parseAny(b, r)
 }
 
-func fieldOf(letter byte) Fields {
-	switch letter {
-	case 'W':
-		return FieldWin
-	case 'X':
-		return FieldStale
-	case 'Z':
-		return FieldLost
-	case 'b':
-		return FieldBase64
+// plainCode returns the code of two letters other than VA and ME, else 0.
+func plainCode(first, second byte) Code {
+	switch uint(first)<<8 | uint(second) {
+	case 'H'<<8 | 'D':
+		return CodeDone
+	case 'E'<<8 | 'N':
+		return CodeMiss
+	case 'N'<<8 | 'F':
+		return CodeNotFound
+	case 'N'<<8 | 'S':
+		return CodeNotStored
+	case 'E'<<8 | 'X':
+		return CodeExists
+	case 'M'<<8 | 'N':
+		return CodeNoop
 	}
 	return 0
 }
 
-func endsToken(c byte) bool { return c <= ' ' && (c == ' ' || c == '\r' || c == '\n') }
-
-func parseNumber(b []byte, i int) (v uint64, end int, ok bool) {
-	start := i
-	for i < len(b) {
-		d := b[i] - '0'
+// digits reads the digits at b[i:]. v is right for up to 19 of them.
+func digits(b []byte, i uint) (v uint64, end uint) {
+	for i < uint(len(b)) {
+		d := uint64(b[i]) ^ '0' // 0 to 9 for digits alone
 		if d > 9 {
 			break
 		}
-		v = v*10 + uint64(d)
+		v = v*10 + d
 		i++
 	}
-	if uint(i-start-1) > 18 || i < len(b) && !endsToken(b[i]) {
-		return parseLongNumber(b, start)
+	return v, i
+}
+
+// tokenEnd returns the place of the first byte up to ' ' in b[i:], eight bytes
+// at a time, since keys are long. It is len(b) if there is none.
+func tokenEnd(b []byte, i uint) uint {
+	for i+8 <= uint(len(b)) {
+		const each = 0x0101010101010101
+		x := binary.LittleEndian.Uint64(b[i:])
+		// A byte below 0x21 wraps when 0x21 is taken from it, which sets its top
+		// bit. The lowest such bit is exact; those above may be borrows.
+		if low := (x - 0x21*each) &^ x & (0x80 * each); low != 0 {
+			return i + uint(bits.TrailingZeros64(low))/8
+		}
+		i += 8
 	}
-	return v, i, true
+	for i < uint(len(b)) && b[i] > ' ' {
+		i++
+	}
+	return i
 }

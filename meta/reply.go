@@ -42,6 +42,7 @@ func (c Code) String() string { return text(codeNames[:], int(c), "none") }
 type Reply struct {
 	Code  Code
 	Class ErrorClass // of a CodeError reply
+	Hit   bool       // the item had been fetched before (h)
 
 	// Has tells which fields the line carried in their proper form.
 	Has Fields
@@ -51,18 +52,17 @@ type Reply struct {
 	// accepts the line; whoever asked for the field decides.
 	Malformed Fields
 
-	Hit         bool   // the item had been fetched before (h)
 	ClientFlags uint32 // as stored (f). A number above 32 bits is malformed
 	Size        int    // VA: bytes of value that follow, before their CRLF, at most MaxValue
-	ItemSize    int    // bytes of the item's value (s)
 	CAS         uint64 // version (c)
+	ItemSize    int    // bytes of the item's value (s)
 	LastAccess  int64  // seconds since the item was last fetched (l)
 
 	// TTL is the seconds left to live (t), -1 for no end. Servers print the
 	// rest of an item that just expired as a number near 2^32.
 	TTL int64
 
-	line   []byte // header with its line end; spans count from its start
+	line   []byte // the first bytes that Parse was given; spans count from its start
 	opaque span
 	key    span
 	rest   span // the message of an error line, the name=value fields of ME
