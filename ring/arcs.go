@@ -21,7 +21,9 @@ import (
 // that server, and the order of the list means nothing. Shares follow the
 // weights, fractions included; with 16 equal servers the largest share is
 // about 3 % above the mean. At most 4096 servers.
-var Default = Placement{rule: ruleArcs}
+var Default = Placement{}
+
+var defaultPeer = &peer{name: "Default", label: plainLabel, weights: weightsAny, build: buildArcs}
 
 const (
 	arcBits    = 16
@@ -47,15 +49,18 @@ type claimant struct {
 	next   int // first claim not made yet
 }
 
-func newArcs(servers []Server) (*arcs, error) {
-	if len(servers) > maxArcUser {
-		return nil, ErrTooManyServers
+func buildArcs(r *Ring, members []member) error {
+	if len(members) > maxArcUser {
+		return ErrTooManyServers
 	}
-	claimants := make([]claimant, len(servers))
-	total := 0.0
-	for i, s := range servers {
-		claimants[i] = claimant{index: uint16(i), id: s.ID(), seed: xxhash.Sum64String(s.ID()), weight: s.Weight}
-		total += s.Weight
+	r.table, r.arcs = tableArcs, newArcs(members)
+	return nil
+}
+
+func newArcs(members []member) *arcs {
+	claimants := make([]claimant, len(members))
+	for i, m := range members {
+		claimants[i] = claimant{index: uint16(m.index), id: m.label, seed: xxhash.Sum64String(m.label), weight: m.weight}
 	}
 	// Two claims at one time go to the lower identity, never to the lower index.
 	slices.SortFunc(claimants, func(a, b claimant) int { return cmp.Compare(a.id, b.id) })
@@ -68,7 +73,7 @@ func newArcs(servers []Server) (*arcs, error) {
 	// Claims are made window by window, about as many in each as there are arcs.
 	// No claim of a later window is earlier than the end of this one, so arcs
 	// claimed before that end are settled.
-	window := arcCount / total
+	window := arcCount / totalWeight(members)
 	for end, open := window, arcCount; open > 0; end += window {
 		for i := range claimants {
 			claimants[i].claimUntil(end, owner, claimed)
@@ -80,7 +85,7 @@ func newArcs(servers []Server) (*arcs, error) {
 			}
 		}
 	}
-	return owner, nil
+	return owner
 }
 
 // claimUntil makes every claim before end, and perhaps one at or after it.

@@ -3,7 +3,10 @@ package ring
 // A Ring: a placement applied to a list of servers. What New builds, Pick reads.
 
 import (
+	"slices"
+
 	"github.com/cespare/xxhash/v2"
+	"github.com/zeebo/xxh3"
 )
 
 // Ring maps keys to the servers it was built from. It never changes after
@@ -11,21 +14,53 @@ import (
 type Ring struct {
 	placement Placement
 	servers   []Server
-	arcs      *arcs // set when the placement divides the continuum in arcs
+	filtered  bool   // the placement hashes a part of the key, or more than it
+	seed      uint64 // of XXH3
+
+	// Where hashes lead. One of these is set, as table says.
+	table      table
+	arcs       *arcs
+	continuum  *continuum
+	long       *longContinuum
+	slots      []int32
+	rendezvous []candidate
 }
+
+// table names the structure that a ring finds servers in.
+type table uint8
+
+const (
+	tableArcs       table = iota // arcs
+	tablePoints                  // continuum, the first point at or after the hash
+	tablePointsDown              // continuum, the last point at or before the hash
+	tableLong                    // long
+	tableSlots                   // slots, the hash modulo their number
+	tableJump                    // none: the hash jumps over the list
+	tableFurc                    // none: the key is hashed down a binary tree
+	tableFurcWeight              // none: likewise, until a server accepts it
+	tableRendezvous              // rendezvous, the highest score
+)
 
 // New builds the ring that placement makes of servers. Indexes that the ring
 // returns are indexes into servers, in the order given, whatever order the
 // placement works in. New keeps a copy of servers.
 //
-// The errors are [ErrNoServers], [ErrTooManyServers], or a [*ServerError] that
-// names the first server at fault and wraps [ErrNoAddr], [ErrWeight] or
-// [ErrDuplicate].
+// The errors are [ErrNoServers], [ErrTooManyServers], [ErrTooManyPoints],
+// [ErrNoPoints], an error that wraps [ErrOption], or a [*ServerError] that
+// names the first server at fault and wraps [ErrNoAddr], [ErrNoName],
+// [ErrWeight] or [ErrDuplicate].
 func New(placement Placement, servers ...Server) (*Ring, error) {
 	if err := checkServers(servers); err != nil {
 		return nil, err
 	}
-	r := &Ring{placement: placement, servers: append([]Server(nil), servers...)}
+	r := &Ring{
+		placement: placement,
+		servers:   slices.Clone(servers),
+		filtered:  placement.filter != filter{} || placement.salt != "",
+	}
+	if placement.seed != "" {
+		r.seed = xxh3.HashString(placement.seed)
+	}
 	if err := placement.build(r); err != nil {
 		return nil, err
 	}
@@ -33,16 +68,15 @@ func New(placement Placement, servers ...Server) (*Ring, error) {
 }
 
 // Pick returns the index of the server that key belongs to. It hashes the key
-// once, looks the hash up in constant time, and allocates nothing. Any string
-// is accepted; whether it is a legal memcached key is for the caller to know.
+// once and looks the hash up in a time that does not grow with the number of
+// servers (except for rendezvous placements, which compare all servers), and
+// allocates nothing. Any string is accepted; whether it is a legal memcached
+// key is for the caller to know.
 func (r *Ring) Pick(key string) int {
-	if len(r.servers) == 1 {
-		return 0
-	}
-	if r.arcs != nil {
+	if r.table == tableArcs && !r.filtered {
 		return r.arcs.find(xxhash.Sum64String(key))
 	}
-	return modulo(gomemcacheHash(key), len(r.servers))
+	return r.pick(key)
 }
 
 // PickBytes is [Ring.Pick] for a key held in a byte slice, which it neither
@@ -51,12 +85,67 @@ func (r *Ring) PickBytes(key []byte) int {
 	return r.Pick(stringView(key))
 }
 
+func (r *Ring) pick(key string) int {
+	if len(r.servers) == 1 {
+		return 0 // no peer hashes for a list of one
+	}
+	if !r.filtered {
+		return r.locate(key)
+	}
+	var buf [saltedSize]byte
+	return r.locate(r.hashed(key, &buf))
+}
+
+// saltedSize holds a key of the longest legal length and a salt, without
+// allocating.
+const saltedSize = 320
+
+// hashed returns the text that is hashed for key: part of key, or buf.
+func (r *Ring) hashed(key string, buf *[saltedSize]byte) string {
+	key = r.placement.filter.apply(key)
+	if salt := r.placement.salt; salt != "" {
+		key = stringView(append(append(buf[:0], key...), salt...))
+	}
+	return key
+}
+
+// locate returns the server for a text to hash, in a list of at least two.
+func (r *Ring) locate(text string) int {
+	switch r.table {
+	case tableFurc:
+		return furc(text, len(r.servers))
+	case tableFurcWeight:
+		return weightedFurc(text, r.servers)
+	case tableRendezvous:
+		return r.bestCandidate(text)
+	}
+	return r.lookUp(r.placement.hash.sum(text, r.seed))
+}
+
+// lookUp returns the server for the hash of a key.
+func (r *Ring) lookUp(hash uint64) int {
+	switch r.table {
+	case tablePoints:
+		return r.continuum.points[r.continuum.find(uint32(hash))].server()
+	case tablePointsDown:
+		return r.continuum.points[r.continuum.before(uint32(hash))].server()
+	case tableLong:
+		return r.long.points[r.long.at(hash)].server
+	case tableSlots:
+		return int(r.slots[uint32(hash)%uint32(len(r.slots))])
+	case tableJump:
+		return int(r.slots[jump(hash, len(r.slots))])
+	default:
+		return r.arcs.find(hash)
+	}
+}
+
 // Placement returns the placement the ring was built with.
 func (r *Ring) Placement() Placement { return r.placement }
 
 // Servers returns the servers the ring was built from, in the order given to
 // [New]. The caller owns the returned slice.
-func (r *Ring) Servers() []Server { return append([]Server(nil), r.servers...) }
+func (r *Ring) Servers() []Server { return slices.Clone(r.servers) }
 
 // Len returns the number of servers.
 func (r *Ring) Len() int { return len(r.servers) }

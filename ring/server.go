@@ -50,6 +50,10 @@ var (
 	// ErrNoAddr is wrapped by the error for a server without Addr and Name.
 	ErrNoAddr = errors.New("no address and no name")
 
+	// ErrNoName is wrapped by the error for a server whose text in the ring
+	// cannot be made from Addr, so that Name must hold it.
+	ErrNoName = errors.New("the placement needs the server's name")
+
 	// ErrWeight is wrapped by the error for a weight the placement cannot use.
 	ErrWeight = errors.New("unusable weight")
 
@@ -61,7 +65,7 @@ var (
 type ServerError struct {
 	Index  int    // place in the list given to New
 	Server Server // the server as given
-	Err    error  // ErrNoAddr, ErrWeight or ErrDuplicate, perhaps wrapped
+	Err    error  // ErrNoAddr, ErrNoName, ErrWeight or ErrDuplicate, perhaps wrapped
 }
 
 func (e *ServerError) Error() string {
