@@ -25,6 +25,16 @@ var Default = Placement{}
 
 var defaultPeer = &peer{name: "Default", label: plainLabel, weights: weightsAny, build: buildArcs}
 
+// The number of arcs was chosen by measurement. Over random lists of equal
+// servers, the largest share relative to the mean was, for 95 % of the lists:
+//
+//	arcs      4 servers   16     50     200    1000    build
+//	16384     1.018       1.053  1.108  1.270  1.709    1 ms
+//	65536     1.010       1.030  1.056  1.141  1.343    4 ms
+//	262144    1.005       1.014  1.029  1.070  1.160   20 ms
+//
+// A sorted continuum of random points needs some 8 times the memory of the arcs
+// for the same balance, and grows with the weights.
 const (
 	arcBits    = 16
 	arcCount   = 1 << arcBits

@@ -26,7 +26,7 @@ func buildDalli(r *Ring, members []member) error {
 	var points []point
 	for i, m := range members {
 		n := int(float64(len(members)*160) * m.weight / total)
-		text := append([]byte(m.label), ':')
+		text := numberable(m.label, ":")
 		for k := range n {
 			digest := sha1.Sum(strconv.AppendInt(text, int64(k), 10))
 			points = append(points, newPoint(binary.BigEndian.Uint32(digest[:]), i))

@@ -63,7 +63,7 @@ func TestNewRefusesOptions(t *testing.T) {
 		{"seed", Dalli.Seed("x"), "Dalli has no seed"},
 		{"salt", Dalli.Salt("x"), "Dalli has no salt"},
 		{"buckets", Dalli.Buckets(3), "Dalli has no buckets"},
-		{"negative buckets", ProxyRing(ProxyKetama, HashMD5).Buckets(-4), "-4"},
+		{"negative buckets", ProxyRingKetama(HashMD5).Buckets(-4), "-4"},
 		{"short tag", Default.HashTag("{"), `"{"`},
 		{"empty tag setting", Default.HashTag(""), `""`},
 		{"long stop", Default.FilterStop("123456"), "123456"},
@@ -81,6 +81,6 @@ func TestPlacementPrintsAsWritten(t *testing.T) {
 	assert.Equal(t, "Default", Placement{}.String())
 	assert.Equal(t, `TwemproxyKetama(md5).HashTag("{}")`, TwemproxyKetama(HashMD5).HashTag("{}").String())
 	assert.Equal(t, `ProxyRingKetama(xxh3).Buckets(80).Seed("s").FilterStop("|#|").IgnorePrefix("a:")`,
-		ProxyRing(ProxyKetama, HashXXH3).Buckets(80).Seed("s").FilterStop("|#|").IgnorePrefix("a:").String())
+		ProxyRingKetama(HashXXH3).Buckets(80).Seed("s").FilterStop("|#|").IgnorePrefix("a:").String())
 	assert.True(t, Dalli == Dalli.Seed(""))
 }

@@ -41,7 +41,7 @@ func buildAliExpress(r *Ring, members []member) error {
 	}
 	points := make([]longPoint, 0, 256*len(members))
 	for _, m := range members {
-		text := append([]byte(m.label), "_virtual"...)
+		text := numberable(m.label, "_virtual")
 		for k := range 256 {
 			value := xxhash.Sum64(strconv.AppendInt(text, int64(k), 10))
 			points = append(points, longPoint{value, m.index})

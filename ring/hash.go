@@ -153,9 +153,9 @@ func (h Hash) sum(key string, seed uint64) uint64 {
 	case hashJavaFNV32a:
 		return uint64(javaFNV(key, fnvOffset32, fnvPrime32, true))
 	case HashXXH3:
-		return xxh3.HashStringSeed(key, seed)
+		return xxh3.HashSeed(byteView(key), seed)
 	default:
-		return xxhash.Sum64String(key)
+		return xxhash.Sum64(byteView(key))
 	}
 }
 

@@ -20,9 +20,15 @@ func ketamaTexts(weight, total float64, servers int) int {
 	return int(x + 1e-10)
 }
 
+// numberable returns label and separator with room for a number behind them.
+func numberable(label, separator string) []byte {
+	text := make([]byte, 0, len(label)+len(separator)+20)
+	return append(append(text, label...), separator...)
+}
+
 // md5Points appends the four points of each of n texts, label-0 and on.
 func md5Points(points []point, server int, label string, n int) []point {
-	text := append([]byte(label), '-')
+	text := numberable(label, "-")
 	for k := range n {
 		digest := md5.Sum(strconv.AppendInt(text, int64(k), 10))
 		for i := range 4 {
@@ -46,7 +52,7 @@ func weightedMD5Points(members []member) []point {
 func hashPoints(members []member, n int, sum func(text string) uint32) []point {
 	points := make([]point, 0, n*len(members)+sentinels)
 	for i, m := range members {
-		text := append([]byte(m.label), '-')
+		text := numberable(m.label, "-")
 		for k := range n {
 			text := strconv.AppendInt(text, int64(k), 10)
 			points = append(points, newPoint(sum(stringView(text)), i))

@@ -46,11 +46,14 @@ func (r *Ring) walk(key string, yield func(int) bool) {
 		return
 	}
 	w := walker{yield: yield, left: len(r.servers)}
+	if more := len(r.servers)/64 + 1 - len(w.seen); more > 0 {
+		w.more = make([]uint64, more)
+	}
 	switch r.placement.rules().failover {
 	case failoverDalli:
 		r.walkDalli(&w, text)
 	case failoverSpymemcached:
-		r.eachSpymemcachedPick(text, w.visit)
+		r.walkSpymemcached(&w, text)
 	case failoverList:
 		r.walkList(&w, r.locate(text), 0)
 	default:
@@ -72,9 +75,6 @@ func (w *walker) visit(server int) bool {
 	set := w.seen[:]
 	if word >= len(w.seen) {
 		word -= len(w.seen)
-		for len(w.more) <= word {
-			w.more = append(w.more, 0)
-		}
 		set = w.more
 	}
 	if set[word]&bit == 0 {
@@ -144,22 +144,27 @@ func (r *Ring) walkDalli(w *walker, text string) {
 			return
 		}
 		changed := append(strconv.AppendInt(buf[:0], int64(probe), 10), text...)
-		hash = crc32.ChecksumIEEE(changed)
+		hash = crc32.ChecksumIEEE(byteView(stringView(changed)))
 	}
 }
 
-// eachSpymemcachedPick yields the 7 picks of spymemcached, which may repeat: the
-// hash of the key, to which the hash of the number of the pick followed by the
-// key is added each time.
-func (r *Ring) eachSpymemcachedPick(text string, yield func(int) bool) {
-	const picks = 7
-	var buf [saltedSize]byte
+// walkSpymemcached picks as spymemcached does: 7 times, after the first by the
+// hash before, to which that of the number of the pick and the key is added.
+func (r *Ring) walkSpymemcached(w *walker, text string) {
 	hash := uint32(r.placement.hash.sum(text, 0))
-	for pick := range picks {
-		if !yield(r.lookUp(uint64(hash))) {
+	for pick := range spymemcachedPicks {
+		if !w.visit(r.lookUp(uint64(hash))) {
 			return
 		}
-		changed := append(strconv.AppendInt(buf[:0], int64(pick), 10), text...)
-		hash += uint32(r.placement.hash.sum(stringView(changed), 0))
+		hash = r.repick(hash, pick, text)
 	}
+}
+
+const spymemcachedPicks = 7
+
+// repick returns the hash that spymemcached picks by after the given pick.
+func (r *Ring) repick(hash uint32, pick int, text string) uint32 {
+	var buf [saltedSize]byte
+	changed := append(strconv.AppendInt(buf[:0], int64(pick), 10), text...)
+	return hash + uint32(r.placement.hash.sum(stringView(changed), 0))
 }

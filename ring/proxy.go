@@ -19,34 +19,31 @@ var proxyJump = &peer{
 // and [Placement.FilterTags].
 func ProxyJump(hash Hash) Placement { return Placement{peer: proxyJump, hash: hash} }
 
-// ProxyMode is the option "omode" of a pool with "dist = mcp.dist_ring_hash".
-type ProxyMode uint8
-
-const (
-	ProxyDefault   ProxyMode = iota // omode not set
-	ProxyKetama                     // omode = "ketama"
-	ProxyTwemproxy                  // omode = "twemproxy"
-	ProxyEVCache                    // omode = "evcache"
-)
-
-var proxyRing = [...]*peer{
-	ProxyDefault:   newProxyRing("ProxyRingDefault", hostPortLabel, buildProxyDefault),
-	ProxyKetama:    newProxyRing("ProxyRingKetama", hostPortLabel, buildProxyMD5),
-	ProxyTwemproxy: newProxyRing("ProxyRingTwemproxy", shortLabel(""), buildProxyMD5),
-	ProxyEVCache:   newProxyRing("ProxyRingEVCache", evcacheLabel, buildProxyMD5),
-}
-
 func newProxyRing(name string, label labeler, build func(*Ring, []member) error) *peer {
 	return &peer{name: name, hashes: proxyHashes, label: label, seed: true, buckets: true, build: build}
 }
 
-// ProxyRing is a pool of memcached's proxy with "dist = mcp.dist_ring_hash".
-// The mode does not choose the hash of keys: without "hash =
-// mcp.dist_ring_hash.hash" it is [HashXXH3] in every mode, and [HashMD5] with
-// it. For "obuckets" see [Placement.Buckets].
-func ProxyRing(mode ProxyMode, hash Hash) Placement {
-	return Placement{peer: proxyRing[mode], hash: hash}
-}
+var (
+	proxyRing          = newProxyRing("ProxyRing", hostPortLabel, buildProxyDefault)
+	proxyRingKetama    = newProxyRing("ProxyRingKetama", hostPortLabel, buildProxyMD5)
+	proxyRingTwemproxy = newProxyRing("ProxyRingTwemproxy", shortLabel(""), buildProxyMD5)
+	proxyRingEVCache   = newProxyRing("ProxyRingEVCache", evcacheLabel, buildProxyMD5)
+)
+
+// ProxyRing is a pool of memcached's proxy with "dist = mcp.dist_ring_hash" and
+// no "omode". The hash of keys is [HashXXH3], or [HashMD5] if the pool says
+// "hash = mcp.dist_ring_hash.hash". For "obuckets" see [Placement.Buckets].
+func ProxyRing(hash Hash) Placement { return Placement{peer: proxyRing, hash: hash} }
+
+// ProxyRingKetama is [ProxyRing] with "omode = 'ketama'". No mode changes the
+// hash of keys: it matches other clients with [HashMD5] only.
+func ProxyRingKetama(hash Hash) Placement { return Placement{peer: proxyRingKetama, hash: hash} }
+
+// ProxyRingTwemproxy is [ProxyRing] with "omode = 'twemproxy'".
+func ProxyRingTwemproxy(hash Hash) Placement { return Placement{peer: proxyRingTwemproxy, hash: hash} }
+
+// ProxyRingEVCache is [ProxyRing] with "omode = 'evcache'".
+func ProxyRingEVCache(hash Hash) Placement { return Placement{peer: proxyRingEVCache, hash: hash} }
 
 // perServer returns the points of a server that the option "obuckets" asks for.
 func perServer(r *Ring) int {

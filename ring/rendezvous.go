@@ -78,17 +78,15 @@ func (c *candidate) score(key scored) float64 {
 	return c.mcrouterScore(key.hash)
 }
 
-// bestCandidate returns the server with the highest score for text.
-func (r *Ring) bestCandidate(text string) int {
-	var buf [saltedSize]byte
-	key := r.prepare(text, &buf)
+// highest returns the server with the highest score for key, and the score.
+func (r *Ring) highest(key scored) (server int, score float64) {
 	best, highest := 0, math.Inf(-1)
 	for i := range r.rendezvous {
 		if score := r.rendezvous[i].score(key); score >= highest {
 			best, highest = i, score
 		}
 	}
-	return r.rendezvous[best].index
+	return r.rendezvous[best].index, highest
 }
 
 // eachCandidate yields all servers by falling score, and needs no memory for

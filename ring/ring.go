@@ -117,7 +117,9 @@ func (r *Ring) locate(text string) int {
 	case tableFurcWeight:
 		return weightedFurc(text, r.servers)
 	case tableRendezvous:
-		return r.bestCandidate(text)
+		var buf [saltedSize]byte
+		server, _ := r.highest(r.prepare(text, &buf))
+		return server
 	}
 	return r.lookUp(r.placement.hash.sum(text, r.seed))
 }

@@ -30,7 +30,7 @@ var (
 )
 
 func spookyOfShort(b []byte, seed uint64) uint64 {
-	word := binary.LittleEndian.Uint64
+	word := func(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 	s := [4]uint64{seed, seed, spookyFill, spookyFill}
 	mix := func() {
 		for i, turn := range spookyShortMix {

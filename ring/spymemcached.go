@@ -4,21 +4,6 @@ package ring
 
 import "slices"
 
-// SpymemcachedFormat is the value of KetamaNodeKeyFormatter.Format: how a
-// server is written in the texts of its points.
-type SpymemcachedFormat uint8
-
-const (
-	// FormatSpymemcached is the default. It prints the resolved address, such
-	// as "10.0.0.1:11211", after the host name if there is one, as in
-	// "cache1.example.com/10.0.0.1:11211". So Addr must be an IP address, or
-	// Name must hold that text.
-	FormatSpymemcached SpymemcachedFormat = iota
-
-	// FormatLibmemcached prints the host name, and the port unless it is 11211.
-	FormatLibmemcached
-)
-
 // spymemcachedHashes are the constants of DefaultHashAlgorithm.
 var spymemcachedHashes = []Hash{
 	HashMD5, HashNative, HashCRC, hashJavaFNV64, hashJavaFNV64a, hashJavaFNV32, hashJavaFNV32a,
@@ -52,18 +37,6 @@ func SpymemcachedArrayMod(hash Hash) Placement {
 	return Placement{peer: spymemcachedArrayMod, hash: spymemcachedHash(hash)}
 }
 
-// Both peers below exist once for each format, as each format has its labels.
-var (
-	spymemcachedKetama = [...]*peer{
-		FormatSpymemcached: newSpymemcached("SpymemcachedKetama", javaLabel, weightsNone, buildSpymemcached),
-		FormatLibmemcached: newSpymemcached("SpymemcachedKetamaLibmemcached", shortLabel(""), weightsNone, buildSpymemcached),
-	}
-	spymemcachedKetamaWeighted = [...]*peer{
-		FormatSpymemcached: newSpymemcached("SpymemcachedKetamaWeighted", javaLabel, weightsWhole, buildSpymemcachedWeighted),
-		FormatLibmemcached: newSpymemcached("SpymemcachedKetamaWeightedLibmemcached", shortLabel(""), weightsWhole, buildSpymemcachedWeighted),
-	}
-)
-
 func newSpymemcached(name string, label labeler, weights weightRule, build func(*Ring, []member) error) *peer {
 	return &peer{
 		name: name, hashes: spymemcachedHashes, label: label, weights: weights,
@@ -71,17 +44,46 @@ func newSpymemcached(name string, label labeler, weights weightRule, build func(
 	}
 }
 
-// SpymemcachedKetama is spymemcached with KetamaNodeLocator and no map of
-// weights. KetamaConnectionFactory uses it with [FormatSpymemcached] and
-// [HashMD5] (KETAMA_HASH).
-func SpymemcachedKetama(format SpymemcachedFormat, hash Hash) Placement {
-	return Placement{peer: spymemcachedKetama[format], hash: spymemcachedHash(hash)}
+var (
+	spymemcachedKetama = newSpymemcached("SpymemcachedKetama",
+		javaLabel, weightsNone, buildSpymemcached)
+	spymemcachedKetamaWeighted = newSpymemcached("SpymemcachedKetamaWeighted",
+		javaLabel, weightsWhole, buildSpymemcachedWeighted)
+	spymemcachedLibmemcached = newSpymemcached("SpymemcachedLibmemcached",
+		shortLabel(""), weightsNone, buildSpymemcached)
+	spymemcachedLibmemcachedWeighted = newSpymemcached("SpymemcachedLibmemcachedWeighted",
+		shortLabel(""), weightsWhole, buildSpymemcachedWeighted)
+)
+
+// SpymemcachedKetama is spymemcached with KetamaNodeLocator, without a map of
+// weights, and with node keys in Format.SPYMEMCACHED, as KetamaConnectionFactory
+// has it; its hash is [HashMD5] (KETAMA_HASH).
+//
+// Node keys are resolved addresses as Java 14 and later print them, such as
+// "10.0.0.1:11211", after the host name if there is one, as in
+// "cache1.example.com/10.0.0.1:11211". So Addr must be an IP address, or Name
+// must hold that text.
+func SpymemcachedKetama(hash Hash) Placement {
+	return Placement{peer: spymemcachedKetama, hash: spymemcachedHash(hash)}
 }
 
-// SpymemcachedKetamaWeighted is spymemcached with KetamaNodeLocator and a map
-// of weights, which are whole numbers.
-func SpymemcachedKetamaWeighted(format SpymemcachedFormat, hash Hash) Placement {
-	return Placement{peer: spymemcachedKetamaWeighted[format], hash: spymemcachedHash(hash)}
+// SpymemcachedKetamaWeighted is [SpymemcachedKetama] with a map of weights,
+// which are whole numbers.
+func SpymemcachedKetamaWeighted(hash Hash) Placement {
+	return Placement{peer: spymemcachedKetamaWeighted, hash: spymemcachedHash(hash)}
+}
+
+// SpymemcachedLibmemcached is spymemcached with KetamaNodeLocator, without a map
+// of weights, and with node keys in Format.LIBMEMCACHED: the host name, and the
+// port unless it is 11211.
+func SpymemcachedLibmemcached(hash Hash) Placement {
+	return Placement{peer: spymemcachedLibmemcached, hash: spymemcachedHash(hash)}
+}
+
+// SpymemcachedLibmemcachedWeighted is [SpymemcachedLibmemcached] with a map of
+// weights, which are whole numbers.
+func SpymemcachedLibmemcachedWeighted(hash Hash) Placement {
+	return Placement{peer: spymemcachedLibmemcachedWeighted, hash: spymemcachedHash(hash)}
 }
 
 func buildSpymemcached(r *Ring, members []member) error {

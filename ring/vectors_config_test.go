@@ -202,16 +202,21 @@ func spymemcachedConfig(t *testing.T, config string, c *vectorCase) peerConfig {
 	}
 	m := submatch(`ketama-(SPYMEMCACHED|LIBMEMCACHED)-(\w+)((?:-\w+)*)`, config)
 	require.NotNil(t, m, config)
-	format := map[string]SpymemcachedFormat{"SPYMEMCACHED": FormatSpymemcached, "LIBMEMCACHED": FormatLibmemcached}[m[0]]
 	hash := hashNamed(t, m[1])
 	how := peerConfig{named: strings.Contains(m[2], "-resolved")}
 	how.weighted = strings.Contains(m[2], "-weighted")
 	if c.WeightsUsed != nil {
 		how.weighted = *c.WeightsUsed
 	}
-	how.placement = SpymemcachedKetama(format, hash)
-	if how.weighted {
-		how.placement = SpymemcachedKetamaWeighted(format, hash)
+	switch format := m[0]; {
+	case format == "SPYMEMCACHED" && how.weighted:
+		how.placement = SpymemcachedKetamaWeighted(hash)
+	case format == "SPYMEMCACHED":
+		how.placement = SpymemcachedKetama(hash)
+	case how.weighted:
+		how.placement = SpymemcachedLibmemcachedWeighted(hash)
+	default:
+		how.placement = SpymemcachedLibmemcached(hash)
 	}
 	return how
 }
@@ -232,15 +237,15 @@ func proxyConfig(t *testing.T, config string) Placement {
 	}
 	m := submatch(`^dist_ring_hash, ring-(\w+)-(md5key|xxh3|xxh3key)((?:-\w+)*)$`, config)
 	require.NotNil(t, m, config)
-	modes := map[string]ProxyMode{
-		"default": ProxyDefault, "ketama": ProxyKetama, "twemproxy": ProxyTwemproxy, "evcache": ProxyEVCache,
+	modes := map[string]func(Hash) Placement{
+		"default": ProxyRing, "ketama": ProxyRingKetama, "twemproxy": ProxyRingTwemproxy, "evcache": ProxyRingEVCache,
 	}
 	require.Contains(t, modes, m[0])
 	hash := HashXXH3
 	if m[1] == "md5key" {
 		hash = HashMD5
 	}
-	p := ProxyRing(modes[m[0]], hash)
+	p := modes[m[0]](hash)
 	for _, option := range strings.Split(m[2], "-")[1:] {
 		switch {
 		case option == "seed": // the case holds it

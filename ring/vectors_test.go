@@ -191,12 +191,14 @@ func firstAlive(r *Ring, key string, dead []int) int {
 	return -1
 }
 
+// picksOf returns spymemcached's picks, repetitions and all.
 func picksOf(r *Ring, key string) []int {
 	var picks []int
-	r.eachSpymemcachedPick(key, func(server int) bool {
-		picks = append(picks, server)
-		return true
-	})
+	hash := uint32(r.placement.hash.sum(key, 0))
+	for pick := range spymemcachedPicks {
+		picks = append(picks, r.lookUp(uint64(hash)))
+		hash = r.repick(hash, pick, key)
+	}
 	return picks
 }
 
