@@ -1,0 +1,62 @@
+# What CI runs and what a contributor runs are the same targets: see .ci/run.
+
+# The library and the nested modules that keep its go.mod small, root last.
+NESTED  := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -path './.cache/*' | sort))
+MODULES := $(NESTED) .
+# Modules that hold packages to test; tools/ only pins programs.
+TESTED  := $(filter-out tools,$(MODULES))
+
+PLATFORMS := linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
+FUZZTIME  ?= 10s
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test race fuzz bench lint format tidy vet staticcheck setup
+
+help:
+	@echo 'make demo    four servers, 10,000 keys, one server stopped: every value checked'
+	@echo 'make test    all tests, against real memcached servers where they can be had'
+	@echo 'make race    the same under the race detector'
+	@echo 'make fuzz    each fuzz target for FUZZTIME ($(FUZZTIME))'
+	@echo 'make bench   each benchmark once'
+	@echo 'make lint    format, tidy, vet on all platforms, staticcheck'
+
+demo:
+	@go run ./demo
+
+# Real servers are an input that the test cache does not see, hence -count=1.
+test: setup bin/gotest
+	@set -e; for m in $(TESTED); do (cd $$m && $(CURDIR)/bin/gotest -count=1 ./...); done
+
+race: setup bin/gotest
+	@set -e; for m in $(TESTED); do (cd $$m && $(CURDIR)/bin/gotest -race -count=1 ./...); done
+
+fuzz:
+	@sh tools/fuzz.sh $(FUZZTIME)
+
+bench:
+	@set -e; for m in $(TESTED); do (cd $$m && go test -run '^$$' -bench . -benchtime 1x ./...); done
+
+lint: format tidy vet staticcheck
+
+format:
+	@out=$$(find . -name '*.go' -not -path './.cache/*' | xargs gofmt -l) || exit 1; \
+	if [ -n "$$out" ]; then echo "gofmt these: $$out"; exit 1; fi
+
+tidy:
+	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff && go mod verify); done
+
+vet:
+	@set -e; for m in $(filter-out .,$(TESTED)); do (cd $$m && go vet ./...); done
+	@set -e; for p in $(PLATFORMS); do echo "vet $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
+
+staticcheck: bin/staticcheck
+	@set -e; for m in $(TESTED); do (cd $$m && $(CURDIR)/bin/staticcheck ./...); done
+
+setup:
+	@sh tools/setup-memcached.sh
+
+bin/gotest: internal/gotest/main.go
+	@go build -o $@ ./internal/gotest
+
+bin/staticcheck: tools/go.mod tools/go.sum
+	@go build -C tools -o $(CURDIR)/$@ honnef.co/go/tools/cmd/staticcheck

@@ -1,0 +1,36 @@
+#!/bin/sh
+# setup-memcached.sh - have real memcached servers for the tests, as far as this
+# machine allows. It never fails: what is missing is said here, and the tests that
+# need it say so again when they are skipped.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=${MEMCACHED_VERSIONS_DIR:-.cache/memcached}
+mkdir -p .cache
+
+say() { printf 'setup: %s\n' "$*"; }
+
+# The system's package manager, only where that is apt and needs no password.
+if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null; then
+	if ! command -v apt-get >/dev/null; then
+		say "memcached or libmemcached-tools is missing, and there is no apt-get here: please install them"
+	elif [ "$(id -u)" != 0 ]; then
+		say "memcached or libmemcached-tools is missing: as root, apt-get install memcached libmemcached-tools"
+	else
+		say "installing memcached and libmemcached-tools"
+		if ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends \
+			-o DPkg::Lock::Timeout=60 memcached libmemcached-tools; } >.cache/apt.log 2>&1 </dev/null; then
+			say "apt-get failed; its log is .cache/apt.log"
+		fi
+	fi
+fi
+
+# Other versions, beside the system's own.
+list=$(sh tools/memcached-versions.sh "$dir" 2>.cache/versions.log) ||
+	say "not every memcached version could be had; why is in .cache/versions.log"
+if [ -n "$list" ]; then
+	printf '%s\n' "$list" | while IFS="$(printf '\t')" read -r version suite path; do
+		say "memcached $version ($suite) $path"
+	done
+else
+	say "no memcached here: tests against a real server will be skipped"
+fi
