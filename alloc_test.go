@@ -13,6 +13,7 @@ import (
 
 func TestAllocationsWithBackgroundContext(t *testing.T) {
 	c := New(frugalServer(t))
+	c.Protocol = Meta
 	defer c.Close()
 	item := &Item{Key: "key", Value: make([]byte, 100)}
 	require.NoError(t, c.Set(item))
