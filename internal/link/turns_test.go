@@ -6,6 +6,7 @@ package link
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"testing"
 
@@ -60,26 +61,37 @@ type modelConn struct {
 }
 
 type model struct {
-	turns   [][]turn // [caller][connection]
-	tokens  [][]int8
-	ends    [][]int8 // how often each turn has ended
+	turns   []turn // [at(caller, connection)]
+	tokens  []int8
+	ends    []int8 // how often each turn has ended
 	callers []modelCaller
 	conns   []modelConn
-	partial [][]int8 // replies seen of a call with many requests
+	partial []int8 // replies seen of a call with many requests
 	cancels int
 	closes  int
-	log     []string
+	log     *modelLog
+}
+
+// modelLog is the way to a state, from its end.
+type modelLog struct {
+	before *modelLog
+	last   choice
+}
+
+func (l *modelLog) String() string {
+	if l == nil {
+		return "start"
+	}
+	return fmt.Sprintf("%v %d/%d", l.before, l.last.who, l.last.how)
 }
 
 func newModel(conns int, calls [][]int, many [][]bool, cancels, closes int) *model {
 	m := &model{cancels: cancels, closes: closes, conns: make([]modelConn, conns)}
 	for i, c := range calls {
 		m.callers = append(m.callers, modelCaller{conns: c, many: many[i]})
-		m.turns = append(m.turns, make([]turn, conns))
-		m.tokens = append(m.tokens, make([]int8, conns))
-		m.ends = append(m.ends, make([]int8, conns))
-		m.partial = append(m.partial, make([]int8, conns))
 	}
+	n := len(calls) * conns
+	m.turns, m.tokens, m.ends, m.partial = make([]turn, n), make([]int8, n), make([]int8, n), make([]int8, n)
 	for range conns { // a helper flusher and a helper reader for each
 		m.callers = append(m.callers, modelCaller{helper: true, step: stepOff})
 		m.callers = append(m.callers, modelCaller{helper: true, step: stepOff})
@@ -87,54 +99,61 @@ func newModel(conns int, calls [][]int, many [][]bool, cancels, closes int) *mod
 	return m
 }
 
-func (m *model) calls() int { return len(m.turns) }
+func (m *model) calls() int              { return len(m.turns) / len(m.conns) }
+func (m *model) at(caller, conn int) int { return caller*len(m.conns) + conn }
 
 func (m *model) clone() *model {
-	n := &model{cancels: m.cancels, closes: m.closes, log: m.log[:len(m.log):len(m.log)]}
+	n := &model{cancels: m.cancels, closes: m.closes, log: m.log}
 	n.callers = append([]modelCaller(nil), m.callers...)
 	n.conns = append([]modelConn(nil), m.conns...)
-	swap := map[*turn]*turn{nil: nil}
-	for i := range m.turns {
-		n.turns = append(n.turns, append([]turn(nil), m.turns[i]...))
-		n.tokens = append(n.tokens, append([]int8(nil), m.tokens[i]...))
-		n.ends = append(n.ends, append([]int8(nil), m.ends[i]...))
-		n.partial = append(n.partial, append([]int8(nil), m.partial[i]...))
-		for j := range m.turns[i] {
-			swap[&m.turns[i][j]] = &n.turns[i][j]
+	n.turns = append([]turn(nil), m.turns...)
+	n.tokens = append([]int8(nil), m.tokens...)
+	n.ends = append([]int8(nil), m.ends...)
+	n.partial = append([]int8(nil), m.partial...)
+	width := len(m.conns)
+	for j := range n.conns {
+		n.conns[j].order = append([]int8(nil), m.conns[j].order...)
+		swap := func(p **turn) {
+			switch {
+			case *p == nil:
+			case *p == &m.conns[j].s.spare:
+				*p = &n.conns[j].s.spare
+			default:
+				*p = &n.turns[m.index(*p)]
+			}
 		}
-	}
-	for i := range m.conns {
-		n.conns[i].order = append([]int8(nil), m.conns[i].order...)
-		swap[&m.conns[i].s.spare] = &n.conns[i].s.spare
-	}
-	for i := range n.turns {
-		for j := range n.turns[i] {
-			n.turns[i][j].next = swap[n.turns[i][j].next]
+		s := &n.conns[j].s
+		for _, p := range []**turn{&s.first, &s.last, &s.unsent, &s.flusher, &s.reader} {
+			swap(p)
 		}
-	}
-	for i := range n.conns {
-		s := &n.conns[i].s
-		s.first, s.last, s.unsent = swap[s.first], swap[s.last], swap[s.unsent]
-		s.flusher, s.reader = swap[s.flusher], swap[s.reader]
+		for i := j; i < len(n.turns); i += width {
+			swap(&n.turns[i].next)
+		}
 	}
 	return n
 }
 
-// key is the whole state as bytes, for the set of visited states.
-func (m *model) key() string {
-	b := make([]byte, 0, 256)
-	id := func(t *turn) byte {
-		for i := range m.turns {
-			for j := range m.turns[i] {
-				if t == &m.turns[i][j] {
-					return byte(10*i + j)
-				}
-			}
+// index is the place of t in turns, -1 for a connection's spare or nil.
+func (m *model) index(t *turn) int {
+	for i := range m.turns {
+		if t == &m.turns[i] {
+			return i
 		}
+	}
+	return -1
+}
+
+var modelSeed = maphash.MakeSeed()
+
+// key is a hash of the whole state, for the set of visited ones.
+func (m *model) key() uint64 {
+	var space [512]byte
+	b := space[:0]
+	id := func(t *turn) byte {
 		if t == nil {
 			return 254
 		}
-		return 255
+		return byte(m.index(t))
 	}
 	bit := func(v bool) byte {
 		if v {
@@ -147,10 +166,8 @@ func (m *model) key() string {
 		b = append(b, byte(c.submitted), byte(c.waiting), byte(c.on), byte(c.step), byte(c.tried), byte(c.back), bit(c.cancelled))
 	}
 	for i := range m.turns {
-		for j := range m.turns[i] {
-			t := &m.turns[i][j]
-			b = append(b, id(t.next), byte(t.end), byte(t.state), byte(m.tokens[i][j]), byte(m.partial[i][j]))
-		}
+		t := &m.turns[i]
+		b = append(b, id(t.next), byte(t.end), byte(t.state), byte(m.tokens[i]), byte(m.partial[i]))
 	}
 	for i := range m.conns {
 		c := &m.conns[i]
@@ -158,7 +175,7 @@ func (m *model) key() string {
 		b = append(b, id(s.first), id(s.last), id(s.unsent), byte(s.appended), byte(s.written), id(s.flusher), id(s.reader),
 			bit(s.blocked), bit(s.closed), byte(c.wire), byte(c.taken), byte(c.replies), byte(c.read))
 	}
-	return string(b)
+	return maphash.Bytes(modelSeed, b)
 }
 
 func (m *model) helperFlusher(conn int) *modelCaller { return &m.callers[m.calls()+2*conn] }
@@ -168,18 +185,10 @@ func (m *model) turnOf(caller int, conn int) *turn {
 	if caller >= m.calls() {
 		return &m.conns[conn].s.spare
 	}
-	return &m.turns[caller][conn]
+	return &m.turns[m.at(caller, conn)]
 }
 
-func (m *model) wake(t *turn) {
-	for i := range m.turns {
-		for j := range m.turns[i] {
-			if t == &m.turns[i][j] {
-				m.tokens[i][j]++
-			}
-		}
-	}
-}
+func (m *model) wake(t *turn) { m.tokens[m.index(t)]++ }
 
 // push lets the server take up to n bytes of conn's flight. It stops when a
 // reply of its own is unread.
@@ -221,7 +230,7 @@ func (m *model) enabled() (list []choice) {
 				list = append(list, choice{i, howGo})
 			}
 		case stepParked:
-			if m.tokens[i][c.on] > 0 || c.cancelled {
+			if m.tokens[m.at(i, c.on)] > 0 || c.cancelled {
 				list = append(list, choice{i, howGo})
 			}
 		case stepRead:
@@ -247,9 +256,9 @@ func (m *model) enabled() (list []choice) {
 func (m *model) closeConn(conn int) {
 	k := &m.conns[conn]
 	k.closed = true
-	for i := range m.turns {
-		if s := m.turns[i][conn].state; s == away || s == parked || s == reading {
-			m.ends[i][conn]++
+	for i := range m.calls() {
+		if s := m.turns[m.at(i, conn)].state; s == away || s == parked || s == reading {
+			m.ends[m.at(i, conn)]++
 		}
 	}
 	for t := k.s.close(); t != nil; {
@@ -307,11 +316,11 @@ func (m *model) submit(who int, c *modelCaller) {
 	}
 	conn := c.conns[c.submitted]
 	c.on = conn
-	k, t := &m.conns[conn], &m.turns[who][conn]
+	k, t := &m.conns[conn], &m.turns[m.at(who, conn)]
 	c.submitted++
 	if k.s.closed { // conn.go dials again; here the call ends
 		t.state = failed
-		m.ends[who][conn]++
+		m.ends[m.at(who, conn)]++
 		return
 	}
 	t.many = c.many[c.submitted-1]
@@ -401,7 +410,7 @@ func (m *model) ask(who int, c *modelCaller) {
 		m.giveUp(who, c)
 		return
 	}
-	k, t := &m.conns[c.on], &m.turns[who][c.on]
+	k, t := &m.conns[c.on], &m.turns[m.at(who, c.on)]
 	switch k.s.wait(t) {
 	case dutyNone:
 		c.waiting++
@@ -421,8 +430,8 @@ func (m *model) ask(who int, c *modelCaller) {
 }
 
 func (m *model) unpark(who int, c *modelCaller) {
-	if m.tokens[who][c.on] > 0 {
-		m.tokens[who][c.on]--
+	if m.tokens[m.at(who, c.on)] > 0 {
+		m.tokens[m.at(who, c.on)]--
 		c.step = stepWait
 		return
 	}
@@ -432,9 +441,9 @@ func (m *model) unpark(who int, c *modelCaller) {
 // giveUp leaves every connection of the call, passing on any role it holds.
 func (m *model) giveUp(who int, c *modelCaller) {
 	for _, conn := range c.conns[:c.submitted] {
-		k, t := &m.conns[conn], &m.turns[who][conn]
-		if m.tokens[who][conn] > 0 {
-			m.tokens[who][conn]--
+		k, t := &m.conns[conn], &m.turns[m.at(who, conn)]
+		if m.tokens[m.at(who, conn)] > 0 {
+			m.tokens[m.at(who, conn)]--
 		}
 		if k.s.flusher == t {
 			next, wake := k.s.quitFlush(t, 0)
@@ -451,7 +460,7 @@ func (m *model) giveUp(who int, c *modelCaller) {
 			}
 		}
 		if k.s.leave(t) {
-			m.ends[who][conn]++
+			m.ends[m.at(who, conn)]++
 		}
 		if k.s.reader == t {
 			m.handOn(conn)
@@ -487,7 +496,7 @@ func (m *model) read(who int, c *modelCaller) error {
 		}
 		return nil
 	}
-	t := &m.turns[who][c.on]
+	t := &m.turns[m.at(who, c.on)]
 	if k.closed {
 		c.step = stepWait
 		return nil
@@ -510,22 +519,22 @@ func (m *model) deliver(conn int, k *modelConn) error {
 			return fmt.Errorf("connection %d: a reply and nobody to take it", conn)
 		}
 		want := int(k.order[k.read])
-		t := &m.turns[want][conn]
+		t := &m.turns[m.at(want, conn)]
 		if k.s.first != t {
 			return fmt.Errorf("connection %d: reply of call %d would go to another", conn, want)
 		}
 		k.replies--
 		k.read++
 		if t.many {
-			m.partial[want][conn]++
-			if m.partial[want][conn] < 2 {
+			m.partial[m.at(want, conn)]++
+			if m.partial[m.at(want, conn)] < 2 {
 				continue
 			}
 		}
 		wasGone := t.state == gone
 		_, wake := k.s.answer()
 		if !wasGone {
-			m.ends[want][conn]++
+			m.ends[m.at(want, conn)]++
 		}
 		if wake {
 			m.wake(t)
@@ -561,13 +570,11 @@ func (m *model) check() error {
 		}
 	}
 	for i := range m.ends {
-		for j := range m.ends[i] {
-			if m.ends[i][j] > 1 {
-				return fmt.Errorf("call %d ended twice on connection %d", i, j)
-			}
-			if m.tokens[i][j] > 1 {
-				return fmt.Errorf("call %d was woken twice on connection %d", i, j)
-			}
+		if m.ends[i] > 1 {
+			return fmt.Errorf("turn %d ended twice", i)
+		}
+		if m.tokens[i] > 1 {
+			return fmt.Errorf("turn %d was woken twice", i)
 		}
 	}
 	return nil
@@ -581,16 +588,16 @@ func (m *model) finished() error {
 			return fmt.Errorf("caller %d hangs in step %d on connection %d", i, c.step, c.on)
 		}
 	}
-	for i := range m.ends {
+	for i := range m.calls() {
 		for _, conn := range m.callers[i].conns[:m.callers[i].submitted] {
-			if m.ends[i][conn] != 1 {
-				return fmt.Errorf("call %d ended %d times on connection %d", i, m.ends[i][conn], conn)
+			if m.ends[m.at(i, conn)] != 1 {
+				return fmt.Errorf("call %d ended %d times on connection %d", i, m.ends[m.at(i, conn)], conn)
 			}
 		}
-		for j, n := range m.tokens[i] {
-			if n != 0 {
-				return fmt.Errorf("call %d has a wake-up left on connection %d", i, j)
-			}
+	}
+	for i, n := range m.tokens {
+		if n != 0 {
+			return fmt.Errorf("turn %d has a wake-up left", i)
 		}
 	}
 	for j := range m.conns {
@@ -608,7 +615,6 @@ func TestTurnsEveryInterleaving(t *testing.T) {
 		many            [][]bool
 		cancels, closes int
 	}{
-		"three singles, a cancel":             {[][]int{{0}, {0}, {0}}, [][]bool{{false}, {false}, {false}}, 1, 0},
 		"three singles, a cancel, a cut":      {[][]int{{0}, {0}, {0}}, [][]bool{{false}, {false}, {false}}, 1, 1},
 		"batches across, opposite order":      {[][]int{{0, 1}, {1, 0}}, [][]bool{{true, true}, {true, true}}, 1, 1},
 		"a batch between singles":             {[][]int{{0}, {0, 1}, {1}}, [][]bool{{false}, {true, true}, {false}}, 1, 0},
@@ -621,7 +627,7 @@ func TestTurnsEveryInterleaving(t *testing.T) {
 			if testing.Short() && len(c.conns) == 3 && c.cancels > 1 {
 				t.Skip("short run: the smaller rows cover each step")
 			}
-			seen := map[string]struct{}{}
+			seen := map[uint64]struct{}{}
 			stack := []*model{newModel(2, c.conns, c.many, c.cancels, c.closes)}
 			ends := 0
 			for len(stack) > 0 {
@@ -629,13 +635,17 @@ func TestTurnsEveryInterleaving(t *testing.T) {
 				stack = stack[:len(stack)-1]
 				list := m.enabled()
 				if onlyCancels(list) {
-					require.NoError(t, m.finished(), "after %v", m.log)
+					if err := m.finished(); err != nil {
+						require.NoError(t, err, "after %v", m.log)
+					}
 					ends++
 				}
 				for _, ch := range list {
 					n := m.clone()
-					n.log = append(n.log, fmt.Sprintf("%d/%d", ch.who, ch.how))
-					require.NoError(t, n.step(ch), "after %v", n.log)
+					n.log = &modelLog{m.log, ch}
+					if err := n.step(ch); err != nil {
+						require.NoError(t, err, "after %v", n.log)
+					}
 					k := n.key()
 					if _, ok := seen[k]; !ok {
 						seen[k] = struct{}{}
