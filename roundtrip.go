@@ -61,7 +61,7 @@ func (s *server) failure(op string, err error) error {
 	case errors.As(err, &refused):
 		return &ServerError{Op: op, Server: name, Kind: refused.Kind, Message: refused.Message}
 	case errors.As(err, &nonsense):
-		return &ProtocolError{Op: op, Server: name, Got: nonsense.Got, Err: nonsense}
+		return &ProtocolError{Op: op, Server: name, Got: nonsense.Got, Err: nonsense.Err}
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):

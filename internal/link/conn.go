@@ -18,6 +18,7 @@ type conn struct {
 	link  *Link
 	wire  *wire
 	codec codec
+	ended chan struct{} // closed when the network connection has been closed
 
 	mu        sync.Mutex
 	turns     turns
@@ -56,7 +57,7 @@ const (
 )
 
 func newConn(l *Link, w *wire, c codec) *conn {
-	return &conn{link: l, wire: w, codec: c, in: make([]byte, readBuffer)}
+	return &conn{link: l, wire: w, codec: c, ended: make(chan struct{}), in: make([]byte, readBuffer)}
 }
 
 func (c *conn) clock() int64             { return c.link.clock() }

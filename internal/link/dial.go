@@ -71,7 +71,6 @@ func (l *Link) dial() (*dialing, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.Timeout())
 	d.cancel = cancel
 	l.dialing = d
-	l.closing.Add(1)
 	go l.runDial(ctx, d)
 	return d, nil
 }
@@ -94,7 +93,6 @@ func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
 }
 
 func (l *Link) runDial(ctx context.Context, d *dialing) {
-	defer l.closing.Done()
 	defer d.cancel()
 	c, err := l.open(ctx)
 	l.mu.Lock()
@@ -112,15 +110,15 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	close(d.done)
 }
 
-// forget is told when c has begun to close; it waits until it has.
+// forget is told when c begins to close, and ends what is left of it. That is
+// done apart, since a connection of a custom dialer may take its time to close.
 func (l *Link) forget(c *conn) {
 	l.current.CompareAndSwap(c, nil)
-	l.closing.Add(1)
-	go func() { // a connection of a custom dialer may take its time to close
-		defer l.closing.Done()
+	go func() {
 		c.wire.abort()
 		l.mu.Lock()
 		delete(l.conns, c)
 		l.mu.Unlock()
+		close(c.ended)
 	}()
 }

@@ -17,6 +17,9 @@ var (
 	// errMispaired is a well-formed reply that cannot belong to the oldest call.
 	errMispaired = errors.New("not a reply to this request")
 
+	// errUnasked is a reply while no call waits for one.
+	errUnasked = errors.New("reply without a request")
+
 	// errRefused closes a connection after an error line that leaves it unclear
 	// where the next reply begins.
 	errRefused = errors.New("connection closed after an error line")
@@ -46,14 +49,11 @@ func (e *ServerError) Error() string {
 type ProtocolError struct {
 	Want string // what was expected
 	Got  []byte // the first bytes of what came, at most 64; may hold keys or values
-	Err  error  // the codec's reason, or nil
+	Err  error  // what is wrong with it
 }
 
 func (e *ProtocolError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("unexpected response to %s: %v", e.Want, e.Err)
-	}
-	return "unexpected response to " + e.Want
+	return fmt.Sprintf("unexpected response to %s: %v", e.Want, e.Err)
 }
 
 func (e *ProtocolError) Unwrap() error { return e.Err }

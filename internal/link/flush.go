@@ -95,13 +95,14 @@ var errAbandoned = errors.New("request given up half way")
 // of ctx means that the connection is of no use any more.
 func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int, err error) {
 	if c.wire.plain() {
-		if n, err = c.wire.tryWrite(b); err != nil || n == len(b) {
+		n, err = c.wire.tryWrite(b)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || n == len(b) {
 			return n, err
 		}
+		defer c.disarmWrite()
 		if k := me.call; k != nil && ctx.Done() != nil {
 			defer c.interruptWrite(ctx, k)()
 		}
-		defer c.wire.SetWriteDeadline(time.Time{}) // or tryWrite would fail by it
 	}
 	if !lone {
 		// The server may stop reading until its replies are read.
@@ -161,6 +162,15 @@ func (c *conn) armWrite(ctx context.Context, start int64) error {
 	c.wire.SetWriteDeadline(c.at(bound))
 	c.writeArmed = true
 	return nil
+}
+
+// disarmWrite takes the write deadline away: the next write that does not wait
+// would fail by it.
+func (c *conn) disarmWrite() {
+	c.mu.Lock()
+	c.writeArmed = false
+	c.wire.SetWriteDeadline(time.Time{})
+	c.mu.Unlock()
 }
 
 // interruptWrite lets the end of ctx wake k's caller from a write, until the

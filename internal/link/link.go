@@ -20,7 +20,9 @@ package link
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,7 +59,6 @@ type Link struct {
 	conns   map[*conn]struct{} // not wholly closed; guarded by mu
 	dialing *dialing           // the dial under way; guarded by mu
 	backoff backoff            // guarded by mu
-	closing sync.WaitGroup     // goroutines that close a connection or dial
 }
 
 // New returns a Link. It does not dial.
@@ -132,22 +133,21 @@ func (l *Link) sendOn(ctx context.Context, c *conn, k *call) error {
 }
 
 // Close closes the connections and fails the calls on them with ErrClosed. It
-// waits until nothing of the Link runs any more. The Link may be used again.
+// waits until nothing that it found at work runs any more. The Link may be used
+// again.
 func (l *Link) Close() error {
 	l.mu.Lock()
-	if l.dialing != nil {
-		l.dialing.cancel()
-	}
-	open := make([]*conn, 0, len(l.conns))
-	for c := range l.conns {
-		open = append(open, c)
-	}
-	l.current.Store(nil)
+	dial := l.dialing
+	conns := slices.Collect(maps.Keys(l.conns))
 	l.backoff = backoff{}
 	l.mu.Unlock()
-	for _, c := range open {
-		c.close(ErrClosed)
+	if dial != nil {
+		dial.cancel()
+		<-dial.done
 	}
-	l.closing.Wait()
+	for _, c := range conns {
+		c.close(ErrClosed)
+		<-c.ended
+	}
 	return nil
 }

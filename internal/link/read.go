@@ -151,7 +151,7 @@ func (c *conn) deliver() (moved bool, err error) {
 		}
 		if ended == 0 {
 			if first == nil && c.r < c.w {
-				return moved, protocolError("nothing", c.in[c.r:c.w], nil)
+				return moved, protocolError("nothing", c.in[c.r:c.w], errUnasked)
 			}
 			return moved, nil
 		}
