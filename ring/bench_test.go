@@ -40,7 +40,7 @@ func BenchmarkLookup(b *testing.B) {
 		b.Run(fmt.Sprintf("by=table/servers=%d", n), func(b *testing.B) {
 			i := 0
 			for b.Loop() {
-				sink += ketama.points[ketama.find(hashes[i&(len(hashes)-1)])].server()
+				sink += ketama.find(hashes[i&(len(hashes)-1)]).server()
 				i++
 			}
 		})

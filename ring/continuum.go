@@ -84,18 +84,24 @@ func indexPoints(points []point) *continuum {
 // list returns the points proper.
 func (c *continuum) list() []point { return c.points[:len(c.points)-sentinels] }
 
-// find returns the index of the first point at or after hash; len(c.list()) if
+// index returns the index of the first point at or after hash; len(c.list()) if
 // there is none, where a sentinel leads on to the first point.
-func (c *continuum) find(hash uint32) int {
+func (c *continuum) index(hash uint32) int {
 	target := point(hash) << 32
 	i := int(c.starts[hash>>(c.shift&31)])
 	next := c.points[i : i+3 : i+3]
-	i += less(next[0], target) + less(next[1], target) + less(next[2], target)
-	for c.points[i] < target {
-		i++
+	passed := less(next[0], target) + less(next[1], target) + less(next[2], target)
+	i += passed
+	if passed == len(next) {
+		for c.points[i] < target {
+			i++
+		}
 	}
 	return i
 }
+
+// find returns the point at c.index(hash).
+func (c *continuum) find(hash uint32) point { return c.points[c.index(hash)] }
 
 // less is 1 if a < b, else 0.
 func less(a, b point) int {
@@ -106,7 +112,7 @@ func less(a, b point) int {
 // at returns the index of the point that hash belongs to: the first at or after
 // it, around the end to the first of all.
 func (c *continuum) at(hash uint32) int {
-	if i := c.find(hash); i < len(c.points)-sentinels {
+	if i := c.index(hash); i < len(c.points)-sentinels {
 		return i
 	}
 	return 0
@@ -117,7 +123,7 @@ func (c *continuum) at(hash uint32) int {
 func (c *continuum) before(hash uint32) int {
 	i := len(c.points) - sentinels
 	if hash < 1<<32-1 {
-		i = c.find(hash + 1)
+		i = c.index(hash + 1)
 	}
 	if i == 0 {
 		i = len(c.points) - sentinels

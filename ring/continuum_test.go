@@ -93,7 +93,7 @@ func TestTableWithPointsAtTheEnds(t *testing.T) {
 			c := indexPoints(tt.points)
 			for _, p := range append(list, newPoint(0, 0), newPoint(1<<32-1, 0)) {
 				for _, hash := range []uint32{p.value() - 1, p.value(), p.value() + 1} {
-					assert.Equal(t, searched(list, hash, false), c.points[c.find(hash)].server(), "at or after %d", hash)
+					assert.Equal(t, searched(list, hash, false), c.find(hash).server(), "at or after %d", hash)
 					assert.Equal(t, searched(list, hash, false), c.points[c.at(hash)].server(), "at or after %d", hash)
 					assert.Equal(t, searched(list, hash, true), c.points[c.before(hash)].server(), "at or before %d", hash)
 				}

@@ -48,8 +48,11 @@ func (s *bitStream) bit(at int) int {
 	return int(s.word >> (at & 63) & 1)
 }
 
-// furc returns the place of key among n servers, n > 1.
+// furc returns the place of key among n servers.
 func furc(key string, n int) int {
+	if n == 1 {
+		return 0
+	}
 	first := murmur64A(byteView(key), furcHashSeed)
 	s := bitStream{first: first, word: first}
 	// Each level has every 23rd bit of the stream. A try first descends until a

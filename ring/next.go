@@ -55,7 +55,7 @@ func (r *Ring) walk(key string, yield func(int) bool) {
 	case failoverSpymemcached:
 		r.walkSpymemcached(&w, text)
 	case failoverList:
-		r.walkList(&w, r.locate(text), 0)
+		r.walkList(&w, r.find(r.table, text), 0)
 	default:
 		r.walkOn(&w, text)
 	}
@@ -115,7 +115,7 @@ func (r *Ring) walkOn(w *walker, text string) {
 		}
 	default:
 		others := uint64(len(r.servers) - 1)
-		r.walkList(w, r.locate(text), int(xxhash.Sum64String(text)%others))
+		r.walkList(w, r.find(r.table, text), int(xxhash.Sum64String(text)%others))
 	}
 }
 

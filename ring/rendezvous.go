@@ -78,6 +78,13 @@ func (c *candidate) score(key scored) float64 {
 	return c.mcrouterScore(key.hash)
 }
 
+// bestCandidate returns the server with the highest score for text.
+func (r *Ring) bestCandidate(text string) int {
+	var buf [saltedSize]byte
+	server, _ := r.highest(r.prepare(text, &buf))
+	return server
+}
+
 // highest returns the server with the highest score for key, and the score.
 func (r *Ring) highest(key scored) (server int, score float64) {
 	best, highest := 0, math.Inf(-1)

@@ -3,6 +3,8 @@ package ring
 // A Ring: a placement applied to a list of servers. What New builds, Pick reads.
 
 import (
+	"crypto/md5"
+	"encoding/binary"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -14,8 +16,8 @@ import (
 type Ring struct {
 	placement Placement
 	servers   []Server
-	filtered  bool   // the placement hashes a part of the key, or more than it
 	seed      uint64 // of XXH3
+	entry     table  // table, or tablePart if not the key as such is hashed
 
 	// Where hashes lead. One of these is set, as table says.
 	table      table
@@ -39,6 +41,7 @@ const (
 	tableFurc                    // none: the key is hashed down a binary tree
 	tableFurcWeight              // none: likewise, until a server accepts it
 	tableRendezvous              // rendezvous, the highest score
+	tablePart                    // as table says, for a part of the key or more than it
 )
 
 // New builds the ring that placement makes of servers. Indexes that the ring
@@ -56,13 +59,16 @@ func New(placement Placement, servers ...Server) (*Ring, error) {
 	r := &Ring{
 		placement: placement,
 		servers:   slices.Clone(servers),
-		filtered:  placement.filter != filter{} || placement.salt != "",
 	}
 	if placement.seed != "" {
 		r.seed = xxh3.HashString(placement.seed)
 	}
 	if err := placement.build(r); err != nil {
 		return nil, err
+	}
+	r.entry = r.table
+	if placement.salt != "" || placement.filter != (filter{}) {
+		r.entry = tablePart
 	}
 	return r, nil
 }
@@ -73,10 +79,7 @@ func New(placement Placement, servers ...Server) (*Ring, error) {
 // allocates nothing. Any string is accepted; whether it is a legal memcached
 // key is for the caller to know.
 func (r *Ring) Pick(key string) int {
-	if r.table == tableArcs && !r.filtered {
-		return r.arcs.find(xxhash.Sum64String(key))
-	}
-	return r.pick(key)
+	return r.find(r.entry, key) // all there is to it, so that callers inline it
 }
 
 // PickBytes is [Ring.Pick] for a key held in a byte slice, which it neither
@@ -85,15 +88,33 @@ func (r *Ring) PickBytes(key []byte) int {
 	return r.Pick(stringView(key))
 }
 
-func (r *Ring) pick(key string) int {
-	if len(r.servers) == 1 {
-		return 0 // no peer hashes for a list of one
+// find returns the server for key by way of table. It holds the two placements
+// whose speed matters most, as each further call costs what a lookup does.
+func (r *Ring) find(by table, key string) int {
+	switch by {
+	case tableArcs:
+		return r.arcs.find(xxhash.Sum64String(key))
+	case tablePoints:
+		if r.placement.hash == HashMD5 {
+			digest := md5.Sum(byteView(key))
+			return r.continuum.find(binary.LittleEndian.Uint32(digest[:])).server()
+		}
+		return r.continuum.find(uint32(r.placement.hash.sum(key, r.seed))).server()
+	case tablePart:
+		return r.findByPart(key)
+	case tableFurc:
+		return furc(key, len(r.servers))
+	case tableFurcWeight:
+		return weightedFurc(key, r.servers)
+	case tableRendezvous:
+		return r.bestCandidate(key)
 	}
-	if !r.filtered {
-		return r.locate(key)
-	}
+	return r.lookUp(r.placement.hash.sum(key, r.seed))
+}
+
+func (r *Ring) findByPart(key string) int {
 	var buf [saltedSize]byte
-	return r.locate(r.hashed(key, &buf))
+	return r.find(r.table, r.hashed(key, &buf))
 }
 
 // saltedSize holds a key of the longest legal length and a salt, without
@@ -109,26 +130,11 @@ func (r *Ring) hashed(key string, buf *[saltedSize]byte) string {
 	return key
 }
 
-// locate returns the server for a text to hash, in a list of at least two.
-func (r *Ring) locate(text string) int {
-	switch r.table {
-	case tableFurc:
-		return furc(text, len(r.servers))
-	case tableFurcWeight:
-		return weightedFurc(text, r.servers)
-	case tableRendezvous:
-		var buf [saltedSize]byte
-		server, _ := r.highest(r.prepare(text, &buf))
-		return server
-	}
-	return r.lookUp(r.placement.hash.sum(text, r.seed))
-}
-
 // lookUp returns the server for the hash of a key.
 func (r *Ring) lookUp(hash uint64) int {
 	switch r.table {
 	case tablePoints:
-		return r.continuum.points[r.continuum.find(uint32(hash))].server()
+		return r.continuum.find(uint32(hash)).server()
 	case tablePointsDown:
 		return r.continuum.points[r.continuum.before(uint32(hash))].server()
 	case tableLong:
