@@ -21,6 +21,14 @@ func randomServers(n int, rng *rand.Rand) []Server {
 	return servers
 }
 
+// scaled returns how often to repeat what is worth n repetitions.
+func scaled(n int) int {
+	if raceDetector {
+		return n / 10
+	}
+	return n
+}
+
 // keyHashes returns the hashes of n keys as [Default] hashes them.
 func keyHashes(n int) []uint64 {
 	hashes := make([]uint64, n)
@@ -31,7 +39,8 @@ func keyHashes(n int) []uint64 {
 }
 
 func TestDefaultBalance(t *testing.T) {
-	const sets, servers, keys = 200, 16, 1_000_000
+	const servers, keys = 16, 1_000_000
+	sets := scaled(200)
 	rng := rand.New(rand.NewPCG(16, 200))
 	onArc := make([]int, arcCount) // keys; lists of servers differ in the arcs' owners only
 	for _, h := range keyHashes(keys) {
@@ -57,7 +66,7 @@ func TestDefaultBalance(t *testing.T) {
 // standard deviations of a count as small as its own.
 func TestDefaultHonoursWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 100))
-	for range 100 {
+	for range scaled(100) {
 		servers := weightedServers(2+rng.IntN(40), rng)
 		for i := range servers {
 			servers[i].Name = fmt.Sprintf("cache-%08x", rng.Uint32())
@@ -80,7 +89,7 @@ func TestDefaultHonoursWeights(t *testing.T) {
 func TestDefaultMovesKeysToNewServerOnly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 0))
 	hashes := keyHashes(100_000)
-	for range 20 {
+	for range scaled(20) {
 		servers := randomServers(17, rng)
 		before, after := mustNew(t, Default, servers[:16]...), mustNew(t, Default, servers...)
 		moved := 0
@@ -96,7 +105,7 @@ func TestDefaultMovesKeysToNewServerOnly(t *testing.T) {
 
 func TestDefaultWeightChangeMovesOnlyWhatItMust(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
-	for range 20 {
+	for range scaled(20) {
 		servers := weightedServers(16, rng)
 		before := mustNew(t, Default, servers...)
 		servers[3].Weight *= 1.5

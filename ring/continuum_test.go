@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// full reports whether the long forms of tests are asked for.
+// full reports whether the long forms of tests are asked for: RING_FULL=1.
 func full() bool { return os.Getenv("RING_FULL") != "" }
 
 // weightedServers returns n servers with weights 1 to 100.
@@ -37,9 +37,12 @@ func TestTableFindsWhatSearchFinds(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	counts, hashes := []int{1, 2, 3, 4, 7, 16, 25, 50, 100, 333, 1000}, 100_000
+	counts, hashes := []int{1, 2, 3, 4, 7, 16, 25, 50, 100, 333, 1000}, scaled(100_000)
 	if full() {
 		hashes = 10_000_000
+		for n := 1; n <= 1000; n += 7 {
+			counts = append(counts, n)
+		}
 	}
 	for _, p := range []Placement{LibmemcachedKetamaWeighted(HashMD5), Dalli} {
 		for _, n := range counts {
