@@ -17,10 +17,6 @@ const (
 	// DefaultMaxIdleConns is how many idle connections are kept for a server
 	// at most when Client.MaxIdleConns is not set.
 	DefaultMaxIdleConns = 2
-
-	// maxValueSize bounds what a reply may announce. memcached's own limit
-	// cannot be set higher.
-	maxValueSize = 1 << 30
 )
 
 // Client is a memcached client. It is safe for concurrent use by any number of
@@ -56,11 +52,20 @@ type Client struct {
 
 // New returns a Client that spreads keys over the given servers as gomemcache
 // does: CRC-32 modulo the length of the list. A server listed twice gets twice
-// the keys. An address is "host:port" or the path of a unix socket. A name that
-// cannot be resolved fails the calls for its own keys, until it can.
+// the keys. An address is "host:port" or, if it holds a slash, the path of a
+// unix socket.
+//
+// New never fails and resolves nothing. Host names are looked up each time the
+// client connects; one that does not resolve, and an address that makes no
+// sense, fail the calls for their own keys only. ServerList.SetServers checks
+// them all first.
 func New(server ...string) *Client {
+	addrs := make([]*serverAddr, len(server))
+	for i, address := range server {
+		addrs[i] = newServerAddr(address)
+	}
 	list := new(ServerList)
-	list.set(server, unresolved)
+	list.set(addrs) // in whose place any error leaves an empty list: ErrNoServers
 	return NewFromSelector(list)
 }
 

@@ -23,16 +23,16 @@ type Server struct {
 }
 
 // Continuum is a ServerSelector that places keys by package ring: on a weighted
-// continuum, or as a client in another language does. It is safe for concurrent
-// use.
+// continuum, or as a client in another language does. The zero value places them
+// by ring.Default on no servers. It is safe for concurrent use.
 type Continuum struct {
 	placement ring.Placement
 	current   atomic.Pointer[placed]
 }
 
 // NewContinuum returns a Continuum of servers. Use ring.Default unless the cache
-// is shared with clients that place keys in another way. An error names the
-// server at fault; it is ErrNoServers for an empty list.
+// is shared with clients that place keys in another way. The errors are those of
+// SetServers.
 func NewContinuum(p ring.Placement, servers ...Server) (*Continuum, error) {
 	c := &Continuum{placement: p}
 	if err := c.SetServers(servers...); err != nil {
@@ -41,35 +41,39 @@ func NewContinuum(p ring.Placement, servers ...Server) (*Continuum, error) {
 	return c, nil
 }
 
-// SetServers replaces the servers, for all calls that begin afterwards. On an
-// error nothing changes. Host names need not resolve yet.
+// SetServers replaces the servers, for all calls that begin afterwards. Host
+// names need not resolve: they are looked up each time the client connects, and
+// one that fails to resolve fails its own keys only.
+//
+// On an error nothing changes. It is ErrNoServers for an empty list, an *OpError
+// for an address that makes no sense, and one that wraps a *ring.ServerError for
+// a server that the placement cannot use. The latter two name the server.
 func (c *Continuum) SetServers(servers ...Server) error {
 	if len(servers) == 0 {
 		return ErrNoServers
 	}
-	next := &placed{addrs: make([]*serverAddr, len(servers))}
+	addrs := make([]*serverAddr, len(servers))
 	identities := make([]ring.Server, len(servers))
 	for i, s := range servers {
+		a := newServerAddr(s.Addr)
+		if err := a.check(); err != nil {
+			return &OpError{Op: "resolve", Server: s.Addr, Err: err}
+		}
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
-		// A name that does not resolve today fails its own keys only.
-		a, err := newServerAddr(s.Addr)
-		if _, _, malformed := net.SplitHostPort(s.Addr); err != nil && malformed != nil {
-			return fmt.Errorf("memcache: server %q: %w", s.Addr, malformed)
-		}
-		next.addrs[i] = a
+		addrs[i] = a
 		identities[i] = ring.Server{Addr: s.Addr, Name: s.Name, Weight: float64(s.Weight)}
 	}
-	var err error
-	if next.ring, err = ring.New(c.placement, identities...); err != nil {
+	r, err := ring.New(c.placement, identities...)
+	if err != nil {
 		return fmt.Errorf("memcache: %w", err)
 	}
-	c.current.Store(next)
+	c.current.Store(&placed{addrs: addrs, ring: r})
 	return nil
 }
 
-// PickServer returns the server of key.
+// PickServer returns the server of key, or ErrNoServers.
 func (c *Continuum) PickServer(key string) (net.Addr, error) { return c.current.Load().pick(key) }
 
 // Each calls f for each server in the order given.

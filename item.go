@@ -1,15 +1,19 @@
 package memcache
 
-// Item is an item to be got or stored in a memcached server.
+// MaxValueSize is the longest value in bytes that any server can be told to
+// take, 1 GiB. By default a server takes 1 MiB.
+const MaxValueSize = 1 << 30
+
+// Item is what a server keeps under a key.
 type Item struct {
-	// Key is the Item's key: 1 to 250 bytes, none of them a space, a control
-	// byte or DEL.
+	// Key names the Item: 1 to MaxKeyLength bytes, none of them a space, a
+	// control byte or DEL.
 	Key string
 
-	// Value is the Item's value. A nil Value is stored as an empty one, and an
-	// empty one comes back as an empty slice that is not nil. Stores neither
-	// keep nor modify it; of an Item returned by the client it belongs to the
-	// caller. Servers refuse values above their item size, 1 MiB by default.
+	// Value holds the data, at most MaxValueSize bytes. A nil Value is stored as
+	// an empty one, and an empty one comes back as an empty slice that is not
+	// nil. Stores neither keep nor modify it; in an Item returned by the client
+	// it belongs to the caller.
 	Value []byte
 
 	// Flags are opaque to the server, and come back as they were stored.

@@ -2,6 +2,7 @@ package memcache
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vaquero-cache/memcache/internal/link"
 )
@@ -28,7 +29,7 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 
 	items := make(map[string]*Item, len(keys))
 	var chunk []Item
-	var failed *MultiError
+	var failures []Failure
 	for i, share := range b.shares {
 		for j := range share.Replies {
 			reply := &share.Replies[j]
@@ -43,30 +44,33 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 				items[item.Key] = item
 			case link.Miss:
 			default:
-				failed = failed.add(b.servers[i], share.Keys[j:j+1], reply.Err)
+				failures = b.servers[i].addFailure(failures, reply.Err, share.Keys[j])
 			}
 		}
 		if share.Err != nil {
-			failed = failed.add(b.servers[i], share.Keys[len(share.Replies):], share.Err)
+			failures = b.servers[i].addFailure(failures, share.Err, share.Keys[len(share.Replies):]...)
 		}
 	}
-	if failed != nil {
-		return items, failed
+	if failures != nil {
+		return items, &MultiError{Failures: failures}
 	}
 	return items, nil
 }
 
 const itemChunk = 8
 
-// add notes that s failed keys, on e or on a new MultiError if e is nil.
-func (e *MultiError) add(s *server, keys []string, err error) *MultiError {
-	if e == nil {
-		e = new(MultiError)
+// addFailure notes in failures that s failed keys. Those that it failed in the
+// same words are one Failure.
+func (s *server) addFailure(failures []Failure, cause error, keys ...string) []Failure {
+	name, err := s.addr.String(), s.failure(link.Get.String(), cause)
+	for i := range failures {
+		f := &failures[i]
+		if f.Server == name && f.Err.Error() == err.Error() {
+			f.Keys = append(f.Keys, keys...)
+			return failures
+		}
 	}
-	e.Failures = append(e.Failures, Failure{
-		Server: s.addr.String(), Keys: keys, Err: s.failure(link.Get.String(), err),
-	})
-	return e
+	return append(failures, Failure{Server: name, Keys: slices.Clone(keys), Err: err})
 }
 
 // batch is a set of keys grouped by server. shares[i] belongs to servers[i].
@@ -89,11 +93,11 @@ func (c *Client) group(keys []string) (*batch, error) {
 	}
 	b := new(batch)
 	for _, key := range keys {
-		addr, err := c.selector.PickServer(key)
+		s, err := c.pick(key)
 		if err != nil {
 			return nil, err
 		}
-		share := b.share(c.server(addr))
+		share := b.share(s)
 		share.Keys = append(share.Keys, key)
 	}
 	return b, nil

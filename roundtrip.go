@@ -16,18 +16,18 @@ func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, 
 	if !legalKey(req.Key) {
 		return link.Reply{}, ErrMalformedKey
 	}
-	addr, err := c.selector.PickServer(req.Key)
+	s, err := c.pick(req.Key)
 	if err != nil {
 		return link.Reply{}, err
 	}
-	return c.ask(ctx, c.server(addr), req)
+	return s.ask(ctx, req)
 }
 
 // ask performs req on s.
-func (c *Client) ask(ctx context.Context, s *server, req *link.Request) (link.Reply, error) {
-	c.activity.Enter()
+func (s *server) ask(ctx context.Context, req *link.Request) (link.Reply, error) {
+	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
-	c.activity.Leave()
+	s.client.activity.Leave()
 	if err != nil {
 		return link.Reply{}, s.failure(req.Op.String(), err)
 	}

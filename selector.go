@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/vaquero-cache/memcache/ring"
@@ -59,58 +58,41 @@ func (p *placed) each(f func(net.Addr) error) error {
 // SetServers replaces the list, for all calls that begin afterwards. Each server
 // has the same weight; to give one a higher weight, list it several times. An
 // address is "host:port" or, if it holds a slash, the path of a unix socket.
-// All names are resolved first: on an error, which names the server, nothing
-// changes.
+// All names are resolved first: on an error, which is an *OpError that names the
+// server, nothing changes. An empty list is no error.
 //
 // Names are resolved again each time the client connects.
 func (s *ServerList) SetServers(servers ...string) error {
-	return s.set(servers, failUnresolved)
+	addrs := make([]*serverAddr, len(servers))
+	for i, address := range servers {
+		a := newServerAddr(address)
+		resolved, err := a.resolve(context.Background())
+		if err != nil {
+			return &OpError{Op: "resolve", Server: address, Err: err}
+		}
+		a.text = resolved[0]
+		addrs[i] = a
+	}
+	return s.set(addrs)
 }
 
-// unresolved and failUnresolved say what becomes of an address that cannot be
-// resolved now.
-const (
-	unresolved     = true
-	failUnresolved = false
-)
-
-func (s *ServerList) set(servers []string, keepUnresolved bool) error {
-	if len(servers) == 0 {
+// set replaces the list by addrs.
+func (s *ServerList) set(addrs []*serverAddr) error {
+	if len(addrs) == 0 {
 		s.current.Store(nil)
 		return nil
 	}
-	next := &placed{addrs: make([]*serverAddr, len(servers))}
-	identities := make([]ring.Server, len(servers))
-	for i, address := range servers {
-		a, err := newServerAddr(address)
-		if err != nil && !keepUnresolved {
-			return &OpError{Op: "resolve", Server: address, Err: err}
-		}
-		next.addrs[i] = a
+	identities := make([]ring.Server, len(addrs))
+	for i := range identities {
 		// A server may stand here several times: its place is its identity.
 		identities[i] = ring.Server{Name: strconv.Itoa(i), Weight: 1}
 	}
-	var err error
-	if next.ring, err = ring.New(ring.Gomemcache, identities...); err != nil {
+	r, err := ring.New(ring.Gomemcache, identities...)
+	if err != nil {
 		return err
 	}
-	s.current.Store(next)
+	s.current.Store(&placed{addrs: addrs, ring: r})
 	return nil
-}
-
-// newServerAddr makes the address of a server. It is usable beside an error
-// too: then connecting will fail, or the name may resolve by that time.
-func newServerAddr(address string) (*serverAddr, error) {
-	if strings.Contains(address, "/") {
-		return &serverAddr{network: "unix", address: address, text: address}, nil
-	}
-	a := &serverAddr{network: "tcp", address: address, text: address}
-	resolved, err := resolve(context.Background(), serverName{a.network, a.address})
-	if err != nil {
-		return a, err
-	}
-	a.text = resolved[0]
-	return a, nil
 }
 
 // PickServer returns the server of key, or ErrNoServers.
