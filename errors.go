@@ -10,17 +10,16 @@ import (
 // Outcomes and mistakes that need no detail. They are returned as they are,
 // never wrapped, so both == and errors.Is find them.
 var (
-	// ErrCacheMiss means that a Get failed because the item wasn't present. It
-	// is also what Delete, Touch, Increment, Decrement and CompareAndSwap
-	// return for an absent key.
+	// ErrCacheMiss is the outcome of Get, GetAndTouch, Delete, Touch, Increment,
+	// Decrement and CompareAndSwap on a key that is absent.
 	ErrCacheMiss = errors.New("memcache: cache miss")
 
-	// ErrCASConflict means that a CompareAndSwap call failed because the item
-	// was changed since it was read.
+	// ErrCASConflict is the outcome of CompareAndSwap on an item that somebody
+	// has stored again since Item.CasID was read.
 	ErrCASConflict = errors.New("memcache: compare-and-swap conflict")
 
-	// ErrNotStored means that Add found the key present, or that Replace,
-	// Append or Prepend found it absent.
+	// ErrNotStored is the outcome of Add on a key that is present, and of
+	// Replace, Append and Prepend on one that is absent.
 	ErrNotStored = errors.New("memcache: item not stored")
 
 	// ErrServerError is what errors.Is finds in every *ServerError. It is never
@@ -30,20 +29,24 @@ var (
 	// ErrNoStats is never returned. It is there for programs that name it.
 	ErrNoStats = errors.New("memcache: no statistics available")
 
-	// ErrMalformedKey means that a key is empty, longer than MaxKeyLength, or
+	// ErrMalformedKey refuses a key that is empty, longer than MaxKeyLength, or
 	// holds a space or a control byte. Nothing was sent.
 	ErrMalformedKey = errors.New("malformed: key is too long or contains invalid characters")
 
+	// ErrValueTooLarge refuses a value above MaxValueSize. Nothing was sent. A
+	// server's own limit is lower as a rule: it answers with a *ServerError.
+	ErrValueTooLarge = errors.New("memcache: value is larger than any server takes")
+
+	// ErrNilItem refuses a nil *Item. Nothing was sent.
+	ErrNilItem = errors.New("memcache: nil Item")
+
 	// ErrNoServers means that the selector has no server for the key.
 	ErrNoServers = errors.New("memcache: no servers configured or available")
-
-	// ErrNilItem means that a store was called with a nil *Item. Nothing was
-	// sent.
-	ErrNilItem = errors.New("memcache: nil Item")
 )
 
 // ServerError is an error line of the server: it has answered, and said no.
-// errors.Is(err, ErrServerError) holds for it.
+// errors.Is(err, ErrServerError) holds for it. "object too large for cache" and
+// "out of memory storing object" are the common messages of Kind SERVER_ERROR.
 type ServerError struct {
 	Op      string // the operation, such as "set"
 	Server  string // the server's address
@@ -51,22 +54,32 @@ type ServerError struct {
 	Message string // the rest of the line
 }
 
-// Error holds the words that programs look for in gomemcache's errors:
-// "client error" when a counter is not a number, else "unexpected response
-// line" and the server's own line.
+// Error holds the words that programs look for in gomemcache's errors: "client
+// error" when a counter is not a number, else "unexpected line in get response"
+// for a read or "unexpected response line", and the server's own line.
 func (e *ServerError) Error() string {
 	if e.Kind == "CLIENT_ERROR" && (e.Op == "incr" || e.Op == "decr") {
 		return fmt.Sprintf("memcache: client error: %s (server %s)", e.Message, e.Server)
 	}
 	line := strings.TrimSuffix(e.Kind+" "+e.Message, " ")
-	return fmt.Sprintf("memcache: unexpected response line from %q: %q (server %s)", e.Op, line, e.Server)
+	return fmt.Sprintf("memcache: %s: %q (server %s)", unexpected(e.Op), line, e.Server)
+}
+
+// unexpected says in gomemcache's words that op was answered by a line it does
+// not know.
+func unexpected(op string) string {
+	if op == "get" || op == "gat" {
+		return "unexpected line in get response"
+	}
+	return fmt.Sprintf("unexpected response line from %q", op)
 }
 
 // Is reports whether target is ErrServerError.
 func (e *ServerError) Is(target error) bool { return target == ErrServerError }
 
 // ProtocolError says that a server sent what is no reply, or none to what it
-// was asked. Its connection is closed.
+// was asked. Its connection is closed, and all calls that wait on it fail.
+// Whether they were carried out is not known.
 type ProtocolError struct {
 	Op     string // the operation that waited, such as "get"
 	Server string // the server's address
@@ -76,7 +89,7 @@ type ProtocolError struct {
 
 // Error does not show Got.
 func (e *ProtocolError) Error() string {
-	return fmt.Sprintf("memcache: unexpected response line from %q: %v (server %s)", e.Op, e.Err, e.Server)
+	return fmt.Sprintf("memcache: %s: %v (server %s)", unexpected(e.Op), e.Err, e.Server)
 }
 
 // Unwrap returns e.Err.
@@ -135,9 +148,12 @@ func (e *ConnectTimeoutError) Timeout() bool { return true }
 func (e *ConnectTimeoutError) Temporary() bool { return true }
 
 // MultiError says which servers failed in a batch, and with them which keys.
-// The results of all others are returned beside it. It is a net.Error.
+// The results of all others are returned beside it. It is a net.Error, and
+// errors.Is and errors.As look into the error of each server.
 type MultiError struct {
-	Failures []Failure // one for each failed server
+	// Failures has one element for each failed server, or several if it failed
+	// some keys in one way and others in another.
+	Failures []Failure
 }
 
 // Failure is the part of a batch that one server did not answer.
@@ -154,12 +170,12 @@ func (e *MultiError) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%v (%d keys of server %s)", f.Err, len(f.Keys), f.Server)
+		fmt.Fprintf(&b, "%v (%d keys)", f.Err, len(f.Keys))
 	}
 	return b.String()
 }
 
-// Unwrap returns the error of each failed server.
+// Unwrap returns the errors of the failed servers.
 func (e *MultiError) Unwrap() []error {
 	errs := make([]error, len(e.Failures))
 	for i, f := range e.Failures {
@@ -175,7 +191,7 @@ func (e *MultiError) Timeout() bool {
 			return false
 		}
 	}
-	return true
+	return len(e.Failures) > 0
 }
 
 // Temporary is there for net.Error. It is Timeout.

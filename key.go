@@ -1,5 +1,7 @@
 package memcache
 
+// This file knows what may be sent as a key.
+
 // MaxKeyLength is the longest legal key, in bytes.
 const MaxKeyLength = 250
 

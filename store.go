@@ -6,6 +6,10 @@ import (
 	"github.com/vaquero-cache/memcache/internal/link"
 )
 
+// The stores copy what they need of the Item, which they do not modify. They
+// refuse a nil one with ErrNilItem, a bad key with ErrMalformedKey and a value
+// above MaxValueSize with ErrValueTooLarge, and send nothing then.
+
 // Set stores the item, whether or not there is one. Meta command ms.
 func (c *Client) Set(item *Item) error { return c.store(link.Set, item) }
 
@@ -34,6 +38,9 @@ func (c *Client) CompareAndSwap(item *Item) error { return c.store(link.CompareA
 func (c *Client) store(op link.Op, item *Item) error {
 	if item == nil {
 		return ErrNilItem
+	}
+	if len(item.Value) > MaxValueSize {
+		return ErrValueTooLarge
 	}
 	_, err := c.roundTrip(context.Background(), &link.Request{
 		Op: op, Key: item.Key, Value: item.Value,

@@ -1,0 +1,229 @@
+package memcache_test
+
+// What the tests of the client share: servers of several kinds, and looks at
+// them past the client.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/realserver"
+	"github.com/vaquero-cache/memcache/memcachetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// eachServer runs f on the embedded server and on each real one of this machine.
+func eachServer(t *testing.T, f func(t *testing.T, address string)) {
+	t.Run("embedded", func(t *testing.T) { f(t, memcachetest.NewServer(t).Addr()) })
+	t.Run("memcached", func(t *testing.T) {
+		realserver.Each(t, func(t *testing.T, b realserver.Binary) {
+			f(t, realserver.Start(t, realserver.Config{Version: b.Version}).Addr())
+		})
+	})
+}
+
+// newClient returns a client of servers, closed at the end of the test. Its
+// timeout is longer than any healthy server of a busy machine takes.
+func newClient(t testing.TB, servers ...string) *memcache.Client {
+	c := memcache.New(servers...)
+	c.Timeout = 10 * time.Second
+	t.Cleanup(func() { assert.NoError(t, c.Close()) })
+	return c
+}
+
+// fast is how long a call may take that must not wait for the client's timeout.
+const fast = 5 * time.Second
+
+// embedded returns the addresses of n embedded servers.
+func embedded(t testing.TB, n int) []string {
+	addresses := make([]string, n)
+	for i := range addresses {
+		addresses[i] = memcachetest.NewServer(t).Addr()
+	}
+	return addresses
+}
+
+// deadAddress returns an address where nobody listens.
+func deadAddress(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// fakeServer serves each connection with serve, and closes it when that returns.
+// At the end of the test it closes all.
+func fakeServer(t testing.TB, serve func(c *fakeConn)) (address string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		open []net.Conn
+	)
+	wg.Go(func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, nc)
+			mu.Unlock()
+			wg.Go(func() {
+				defer nc.Close()
+				serve(&fakeConn{Conn: nc, r: bufio.NewReader(nc)})
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for _, nc := range open {
+			nc.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return l.Addr().String()
+}
+
+// fakeConn is a connection of a fakeServer.
+type fakeConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// next reads a request, the value of a store included, and returns its words;
+// nil at the end.
+func (c *fakeConn) next() []string {
+	line, err := c.r.ReadString('\n')
+	if err != nil {
+		return nil
+	}
+	words := strings.Fields(line)
+	if words[0] == "ms" {
+		var size int
+		fmt.Sscan(words[2], &size)
+		if _, err := io.CopyN(io.Discard, c.r, int64(size)+2); err != nil {
+			return nil
+		}
+	}
+	return words
+}
+
+// opaque returns the tag by which the client knows the reply to a request.
+func opaque(words []string) string {
+	for _, w := range words[2:] {
+		if w[0] == 'O' {
+			return w
+		}
+	}
+	return ""
+}
+
+// replying is a fakeServer that answers each request by the line that reply
+// makes of it.
+func replying(t testing.TB, reply func(words []string) string) (address string) {
+	return fakeServer(t, func(c *fakeConn) {
+		for words := c.next(); words != nil; words = c.next() {
+			io.WriteString(c, reply(words)+"\r\n")
+		}
+	})
+}
+
+// raw sends request to a server past the client and returns the first line of
+// the answer.
+func raw(t testing.TB, address, request string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, request+"\r\n")
+	require.NoError(t, err)
+	line, err := bufio.NewReader(c).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSuffix(line, "\r\n")
+}
+
+// countDials lets c count the connections it makes.
+func countDials(c *memcache.Client) *atomic.Int64 {
+	n := new(atomic.Int64)
+	c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		n.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	return n
+}
+
+// operations are all that take a key, each as a call that returns its error.
+var operations = map[string]func(c *memcache.Client, key string, value []byte) error{
+	"Get":         func(c *memcache.Client, key string, _ []byte) error { _, err := c.Get(key); return err },
+	"GetAndTouch": func(c *memcache.Client, key string, _ []byte) error { _, err := c.GetAndTouch(key, 60); return err },
+	"GetMulti":    func(c *memcache.Client, key string, _ []byte) error { _, err := c.GetMulti([]string{key}); return err },
+	"Touch":       func(c *memcache.Client, key string, _ []byte) error { return c.Touch(key, 60) },
+	"Delete":      func(c *memcache.Client, key string, _ []byte) error { return c.Delete(key) },
+	"Increment":   func(c *memcache.Client, key string, _ []byte) error { _, err := c.Increment(key, 1); return err },
+	"Decrement":   func(c *memcache.Client, key string, _ []byte) error { _, err := c.Decrement(key, 1); return err },
+	"Set":         storing((*memcache.Client).Set),
+	"Add":         storing((*memcache.Client).Add),
+	"Replace":     storing((*memcache.Client).Replace),
+	"Append":      storing((*memcache.Client).Append),
+	"Prepend":     storing((*memcache.Client).Prepend),
+	"CompareAndSwap": storing(func(c *memcache.Client, item *memcache.Item) error {
+		item.CasID = 1
+		return c.CompareAndSwap(item)
+	}),
+}
+
+func storing(store func(*memcache.Client, *memcache.Item) error) func(*memcache.Client, string, []byte) error {
+	return func(c *memcache.Client, key string, value []byte) error {
+		return store(c, &memcache.Item{Key: key, Value: value})
+	}
+}
+
+// stores are the operations that take an Item.
+var stores = map[string]func(*memcache.Client, *memcache.Item) error{
+	"Set":            (*memcache.Client).Set,
+	"Add":            (*memcache.Client).Add,
+	"Replace":        (*memcache.Client).Replace,
+	"Append":         (*memcache.Client).Append,
+	"Prepend":        (*memcache.Client).Prepend,
+	"CompareAndSwap": (*memcache.Client).CompareAndSwap,
+}
+
+func mustSet(t testing.TB, c *memcache.Client, key, value string) {
+	t.Helper()
+	require.NoError(t, c.Set(&memcache.Item{Key: key, Value: []byte(value)}))
+}
+
+func mustGet(t testing.TB, c *memcache.Client, key string) *memcache.Item {
+	t.Helper()
+	item, err := c.Get(key)
+	require.NoError(t, err)
+	return item
+}
+
+// isTimeout reports whether err is itself a net.Error that says that time ran
+// out, as callers ask without errors.As.
+func isTimeout(err error) bool {
+	timeout, ok := err.(net.Error)
+	return ok && timeout.Timeout()
+}
+
+var errTest = errors.New("an error of the test")
