@@ -1,0 +1,100 @@
+// Package contender adapts clients and floors to package run: one file for each
+// client, the floors beside them. All of them are given the same keys, the same
+// placement and the same timeout.
+package contender
+
+// Which contenders there are, and how one is opened.
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/vaquero-cache/memcache/bench/internal/run"
+	"github.com/vaquero-cache/memcache/bench/internal/workload"
+)
+
+// Target is what a contender is opened for.
+type Target struct {
+	Addrs   []string
+	Callers int // goroutines that will use it at once; pools are made as large
+
+	// Dial connects to an address. nil means by TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Opened is a contender ready for work.
+type Opened struct {
+	Getter func(i int) (run.Caller, error) // caller i gets one key at a time
+	Setter func(i int) (run.Caller, error) // caller i stores one key at a time
+	Multi  func(Batches) (run.Caller, error)
+	Close  func()
+}
+
+// Batches is the work of one caller of Multi.
+type Batches struct {
+	Set     *workload.Set
+	Batches []*workload.Batch
+	Next    int // the first to ask for
+}
+
+func (b *Batches) take() *workload.Batch {
+	batch := b.Batches[b.Next%len(b.Batches)]
+	b.Next++
+	return batch
+}
+
+// Kind is a contender that can be opened.
+type Kind struct {
+	Name string
+	Open func(Target, *workload.Set) (*Opened, error)
+}
+
+// Names of the contenders that tables compare with.
+const (
+	Vaquero      = "vaquero"
+	Gomemcache   = "gomemcache"
+	QuangTung    = "quangtung"
+	FloorMeta    = "floor-meta"
+	FloorClassic = "floor-classic"
+)
+
+// Kinds are all there are.
+var Kinds = []Kind{
+	{FloorMeta, floorMeta.open},
+	{FloorClassic, floorClassic.open},
+	{Vaquero, opener(openVaquero)},
+	{Gomemcache, opener(openGomemcache)},
+	{"grafana", opener(openGrafana)},
+	{"rainycape", opener(openRainycape)},
+	{QuangTung, opener(openQuangTung)},
+}
+
+// Names returns the name of each kind.
+func Names() []string {
+	names := make([]string, len(Kinds))
+	for i, k := range Kinds {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// Named returns the kinds with these names, in the order of Kinds.
+func Named(names []string) ([]Kind, error) {
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	var kinds []Kind
+	for _, k := range Kinds {
+		if wanted[k.Name] {
+			kinds = append(kinds, k)
+			delete(wanted, k.Name)
+		}
+	}
+	for name := range wanted {
+		return nil, fmt.Errorf("no client %q: there are %s", name, strings.Join(Names(), ", "))
+	}
+	return kinds, nil
+}

@@ -1,0 +1,78 @@
+package contender
+
+// GET and SET of one key, the same for all clients.
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/vaquero-cache/memcache/bench/internal/workload"
+)
+
+// getter is a run.Caller that gets random keys.
+type getter struct {
+	get  func(key string) ([]byte, error)
+	set  *workload.Set
+	pick workload.Picker
+
+	i   int
+	got []byte
+}
+
+// newGetter returns caller i of client c.
+func newGetter(c *client, set *workload.Set, i int) *getter {
+	return &getter{get: c.get, set: set, pick: workload.NewPicker(i)}
+}
+
+func (g *getter) Call() (err error) {
+	g.i = g.pick.Next()
+	g.got, err = g.get(g.set.Keys[g.i])
+	return err
+}
+
+func (g *getter) Check() error { return g.set.Check(g.i, g.got) }
+
+// setter is a run.Caller that stores a value, new in each slice, at keys of its
+// own, and reads the last one back.
+type setter struct {
+	client *client
+	set    *workload.Set
+	keys   []string
+
+	i     int
+	value []byte
+}
+
+// newSetter returns caller i of n callers of client c.
+func newSetter(c *client, set *workload.Set, i, n int) *setter {
+	return &setter{client: c, set: set, keys: ownKeys(set, i, n)}
+}
+
+// ownKeys are the keys that caller i of n stores at.
+func ownKeys(set *workload.Set, i, n int) []string {
+	var keys []string
+	for ; i < len(set.Puts); i += n {
+		keys = append(keys, set.Puts[i])
+	}
+	return keys
+}
+
+func (s *setter) Begin(slice int) { s.value = s.set.NewValue(slice) }
+
+func (s *setter) Call() error {
+	s.i++
+	return s.client.set(s.keys[s.i%len(s.keys)], s.value)
+}
+
+// Check has nothing to look at: a store answers with an error or not at all.
+func (s *setter) Check() error { return nil }
+
+// End reads the last key back.
+func (s *setter) End() error {
+	key := s.keys[s.i%len(s.keys)]
+	got, err := s.client.get(key)
+	if err == nil && !bytes.Equal(got, s.value) {
+		err = fmt.Errorf("%s does not hold what was stored last: %.40q", key, got)
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+package contender
+
+import "github.com/vaquero-cache/memcache"
+
+// openVaquero opens this project's client with its settings as they are.
+func openVaquero(t Target) (*client, error) {
+	c := memcache.New(t.Addrs...)
+	c.Timeout, c.DialContext = timeout, t.Dial
+	return &client{
+		get: func(key string) ([]byte, error) {
+			item, err := c.Get(key)
+			if err != nil {
+				return nil, err
+			}
+			return item.Value, nil
+		},
+		set: func(key string, value []byte) error {
+			return c.Set(&memcache.Item{Key: key, Value: value})
+		},
+		multi: multiOf(c.GetMulti, func(it *memcache.Item) []byte { return it.Value }),
+		close: func() { c.Close() },
+	}, nil
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package run
+
+// processor reads nothing: there is no getrusage here.
+func (u *usage) processor() {}

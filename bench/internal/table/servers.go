@@ -1,0 +1,77 @@
+package table
+
+// Tables that need servers: the flags they share, and their start.
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+
+	"github.com/vaquero-cache/memcache/bench/internal/contender"
+	"github.com/vaquero-cache/memcache/bench/internal/fleet"
+	"github.com/vaquero-cache/memcache/bench/internal/run"
+	"github.com/vaquero-cache/memcache/bench/internal/workload"
+)
+
+// served is what tables over real servers have in common.
+type served struct {
+	servers   ints
+	clients   words
+	valueSize int
+	args      string
+
+	kinds []contender.Kind
+	fleet *fleet.Fleet
+	set   *workload.Set
+}
+
+func (t *served) flags(fs *flag.FlagSet, servers ints, clients ...string) {
+	t.servers, t.clients = servers, clients
+	fs.Var(&t.servers, "servers", "numbers of servers")
+	fs.Var(&t.clients, "clients", "who takes part, of "+strings.Join(contender.Names(), ", "))
+	fs.IntVar(&t.valueSize, "value", workload.DefaultValueSize, "size of a value in bytes")
+	fs.StringVar(&t.args, "server-args", "", "further arguments for memcached, such as \"-R 1000\"")
+}
+
+// start starts and fills as many servers as the largest row needs.
+func (t *served) start(ctx context.Context, s *Session) (err error) {
+	if t.kinds, err = contender.Named(t.clients); err != nil {
+		return err
+	}
+	n := slices.Max(t.servers)
+	s.printf("starting %s\n", count(n, "server"))
+	if t.fleet, err = fleet.Start(ctx, n, strings.Fields(t.args)...); err != nil {
+		return err
+	}
+	s.Report.Add("servers", "memcached %s %s, one process each, loopback TCP",
+		t.fleet.Version(), strings.Join(append(fleet.BaseArgs[:len(fleet.BaseArgs):len(fleet.BaseArgs)], t.args), " "))
+	s.Report.Add("values", "%d bytes", t.valueSize)
+	t.set = workload.NewSet(t.valueSize)
+	if err := t.fleet.Fill(t.set); err != nil {
+		t.fleet.Stop()
+		return err
+	}
+	return nil
+}
+
+func (t *served) stop() { t.fleet.Stop() }
+
+// row is a row for the first n servers, whose contenders pick makes callers of.
+func (t *served) row(s *Session, name string, servers, callers int, pick func(*contender.Opened, int) (run.Caller, error)) run.Row {
+	row := run.Row{Name: name, Callers: callers, Traffic: t.fleet.Traffic(servers)}
+	target := contender.Target{Addrs: t.fleet.Addrs(servers), Callers: callers}
+	for _, kind := range t.kinds {
+		opened, err := kind.Open(target, t.set)
+		if err != nil {
+			s.skip("%s: %v", kind.Name, err)
+			continue
+		}
+		row.Contenders = append(row.Contenders, run.Contender{
+			Name:   kind.Name,
+			Caller: func(i int) (run.Caller, error) { return pick(opened, i) },
+			Close:  opened.Close,
+		})
+	}
+	return row
+}

@@ -1,0 +1,158 @@
+// Package table has the tables that vbench can measure: which rows each has, who
+// takes part in them and what they are compared with.
+package table
+
+// What a table is, and what all of them have in common.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vaquero-cache/memcache/bench/internal/contender"
+	"github.com/vaquero-cache/memcache/bench/internal/report"
+	"github.com/vaquero-cache/memcache/bench/internal/run"
+)
+
+// Table is something that can be measured.
+type Table struct {
+	Name string
+	Help string // one line
+
+	// New returns the work of a table, with its flags defined in fs.
+	New func(fs *flag.FlagSet) Work
+}
+
+// Work measures the rows of a table once its flags are read. What it adds to the
+// report when it returns early, is still in there.
+type Work func(ctx context.Context, s *Session) error
+
+// Tables are all there are.
+var Tables = []Table{
+	{"get", "GET and SET of one key: servers × callers", newGet},
+	{"busy", "the same beside goroutines that keep all processors busy", newBusy},
+	{"getmulti", "GetMulti: servers × keys", newGetMulti},
+}
+
+// Session is one run of one table.
+type Session struct {
+	Report   *report.Report
+	Progress io.Writer
+
+	run.Options
+}
+
+// printf tells the one who waits how far it is.
+func (s *Session) printf(format string, args ...any) { fmt.Fprintf(s.Progress, format, args...) }
+
+// skip notes what is left out, and says so at once.
+func (s *Session) skip(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	if !slices.Contains(s.Report.Skipped, why) {
+		s.printf("skipped: %s\n", why)
+		s.Report.Skipped = append(s.Report.Skipped, why)
+	}
+}
+
+// measure runs a row and puts it in the report. An error of a contender ends the
+// row alone; the error returned is that of ctx, or that a contender hangs.
+func (s *Session) measure(ctx context.Context, row run.Row) error {
+	result := &report.Row{Name: row.Name}
+	for _, c := range row.Contenders {
+		result.Clients = append(result.Clients, c.Name)
+	}
+	s.Report.Rows = append(s.Report.Rows, result)
+	start := time.Now()
+	taken, err := run.Run(ctx, row, s.Options, func(n int) {
+		s.printf("\r%s: round %d/%d ", row.Name, n+1, s.Rounds)
+	})
+	if err != nil {
+		result.Error = err.Error()
+		s.printf("\r%s: NO NUMBERS: %v\n", row.Name, err)
+		if errors.Is(err, run.ErrHang) {
+			return err
+		}
+		return context.Cause(ctx)
+	}
+	result.Slices = taken
+	s.printf("\r%s: %.1f s%s\n", row.Name, time.Since(start).Seconds(), s.brief(result))
+	return nil
+}
+
+// brief is the first ratio of each client.
+func (s *Session) brief(row *report.Row) string {
+	if len(s.Report.Ratios) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, client := range row.Clients {
+		if ratio := s.Report.Ratios[0]; client != ratio.Base {
+			if spread, ok := ratio.Over(row, client); ok {
+				parts = append(parts, fmt.Sprintf("%s %.2f", client, spread.Median))
+			}
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %s: %s", s.Report.Ratios[0], strings.Join(parts, ", "))
+}
+
+// Failed reports whether a row has no numbers.
+func (s *Session) Failed() bool {
+	return slices.ContainsFunc(s.Report.Rows, func(r *report.Row) bool { return r.Error != "" })
+}
+
+// ratios keeps those of list whose base takes part.
+func ratios(kinds []contender.Kind, list ...report.Ratio) []report.Ratio {
+	return slices.DeleteFunc(list, func(r report.Ratio) bool {
+		return !slices.ContainsFunc(kinds, func(k contender.Kind) bool { return k.Name == r.Base })
+	})
+}
+
+// ints is a flag that holds a list of positive numbers.
+type ints []int
+
+func (l *ints) String() string {
+	parts := make([]string, len(*l))
+	for i, n := range *l {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}
+
+func (l *ints) Set(s string) error {
+	*l = nil
+	for part := range strings.SplitSeq(s, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is not a list of positive numbers", s)
+		}
+		*l = append(*l, n)
+	}
+	return nil
+}
+
+// words is a flag that holds a list of names.
+type words []string
+
+func (l *words) String() string { return strings.Join(*l, ",") }
+
+func (l *words) Set(s string) error {
+	*l = strings.Split(s, ",")
+	return nil
+}
+
+// count returns n things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
