@@ -106,18 +106,28 @@ func fakeServer(t testing.TB, serve func(c *fakeConn)) (address string) {
 // fakeConn is a connection of a fakeServer.
 type fakeConn struct {
 	net.Conn
-	r *bufio.Reader
+	r     *bufio.Reader
+	asked bool // for the version, by next
 }
 
 // next reads a request, the value of a store included, and returns its words;
-// nil at the end.
+// nil at the end. It answers the questions by which a client finds out that it
+// may speak meta.
 func (c *fakeConn) next() []string {
 	line, err := c.r.ReadString('\n')
 	if err != nil {
 		return nil
 	}
 	words := strings.Fields(line)
-	if words[0] == "ms" {
+	switch {
+	case words[0] == "version" && !c.asked:
+		c.asked = true
+		io.WriteString(c, "VERSION 1.6.45\r\n")
+		return c.next()
+	case words[0] == "mn":
+		io.WriteString(c, "MN\r\n")
+		return c.next()
+	case words[0] == "ms":
 		var size int
 		fmt.Sscan(words[2], &size)
 		if _, err := io.CopyN(io.Discard, c.r, int64(size)+2); err != nil {

@@ -29,8 +29,8 @@ const (
 // may pass on the version of the server behind it and close on any meta command.
 var metaSince = version{1, 6, 18}
 
-// silence is how long an answer to the question is waited for. A server that
-// does not know version may say nothing at all.
+// silence is how long an answer to the question is waited for at the most. A
+// server that does not know version may say nothing at all.
 const silence = 250 * time.Millisecond
 
 // open makes a connection and decides how to speak on it. Nothing with a body,
@@ -44,7 +44,8 @@ func (l *Link) open(ctx context.Context) (*conn, error) {
 	protocol := l.cfg.Protocol
 	if protocol == Auto {
 		var inStep bool
-		if protocol, inStep = ask(ctx, nc); !inStep {
+		patience := min(silence, l.cfg.Timeout()/2)
+		if protocol, inStep = ask(ctx, nc, patience); !inStep {
 			nc.Close()
 			if nc, err = l.dialOnce(ctx); err != nil {
 				return nil, err
@@ -76,8 +77,8 @@ func (l *Link) dialOnce(ctx context.Context) (net.Conn, error) {
 
 // ask finds out whether nc speaks meta. inStep reports whether nc is as good as
 // new, which it is not after silence, nonsense or a close.
-func ask(ctx context.Context, nc net.Conn) (p Protocol, inStep bool) {
-	nc.SetDeadline(time.Now().Add(silence))
+func ask(ctx context.Context, nc net.Conn, patience time.Duration) (p Protocol, inStep bool) {
+	nc.SetDeadline(time.Now().Add(patience))
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(longAgo) })
 	defer func() {
 		if !stop() {
