@@ -20,6 +20,11 @@ const (
 	// an empty value from the stub that a meta client leaves while it computes
 	// one.
 	Classic
+
+	// Binary speaks the binary protocol without asking. memcached calls it
+	// deprecated, and its proxy does not speak it. About stubs it knows as
+	// little as Classic.
+	Binary
 )
 
-var linkProtocols = [...]link.Protocol{Auto: link.Auto, Meta: link.Meta, Classic: link.Classic}
+var linkProtocols = [...]link.Protocol{Auto: link.Auto, Meta: link.Meta, Classic: link.Classic, Binary: link.Binary}

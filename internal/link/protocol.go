@@ -22,6 +22,7 @@ const (
 	Meta    Protocol = iota // the meta protocol, in batches too
 	Auto                    // ask each connection: meta where it is known, else classic
 	Classic                 // the classic text protocol
+	Binary                  // the binary protocol
 )
 
 // Meta is spoken to servers of this version or a later one: since then a reply
@@ -56,8 +57,11 @@ func (l *Link) open(ctx context.Context) (*conn, error) {
 }
 
 func (l *Link) codec(p Protocol) codec {
-	if p == Classic {
+	switch p {
+	case Classic:
 		return &classicCodec{maxValue: l.cfg.MaxValue}
+	case Binary:
+		return &binaryCodec{maxValue: l.cfg.MaxValue}
 	}
 	return newMetaCodec(l.cfg.MaxValue, l.cfg.Protocol == Meta)
 }

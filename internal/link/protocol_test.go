@@ -209,10 +209,3 @@ func TestBatchTellsStubFromEmptyValue(t *testing.T) {
 		assert.Equal(t, Miss, share.Replies[n-1].Status, "%d keys", n)
 	}
 }
-
-func TestClassicEveryOperation(t *testing.T) {
-	s := memcachetest.NewServer(t)
-	l := newLink(t, s.Network(), s.Addr(), 5*time.Second)
-	l.cfg.Protocol = Classic
-	testEveryOperation(t, l)
-}

@@ -1,0 +1,241 @@
+package link
+
+import (
+	"math"
+
+	"github.com/vaquero-cache/memcache/binary"
+)
+
+// binaryCodec speaks the binary protocol. Every reply carries the opaque of its
+// request, a counter of the connection. A batch is a run of quiet gets, whose
+// misses have no reply, and a noop that ends it.
+type binaryCodec struct {
+	maxValue int
+	next     uint32 // opaque of the next request; guarded by the connection's lock
+
+	// The reader's.
+	header binary.Header
+	body   binary.Body
+}
+
+func (c *binaryCodec) append(dst []byte, k *call) ([]byte, error) {
+	k.opaque = c.next
+	if k.keys == nil {
+		out, err := c.appendOne(dst, k)
+		if err == nil {
+			c.next++
+		}
+		return out, err
+	}
+	out, get := dst, binary.GetRequest{Quiet: true}
+	for i, key := range k.keys {
+		var err error
+		get.Key, get.Opaque = key, k.opaque+uint32(i)
+		if out, err = binary.AppendGet(out, &get); err != nil {
+			return dst, err
+		}
+	}
+	c.next += uint32(len(k.keys)) + 1
+	k.many = true
+	return binary.AppendNoop(out, k.opaque+uint32(len(k.keys))), nil
+}
+
+func (c *binaryCodec) appendOne(dst []byte, k *call) ([]byte, error) {
+	r := &k.req
+	switch {
+	case r.Op == CompareAndSwap:
+		return binary.AppendStore(dst, &binary.StoreRequest{
+			Key: r.Key, Value: r.Value, Opaque: k.opaque,
+			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration), CAS: binaryCAS(r.CAS),
+		})
+	case r.Op.stores():
+		return binary.AppendStore(dst, &binary.StoreRequest{
+			Key: r.Key, Value: r.Value, Opaque: k.opaque, Mode: binaryMode(r.Op),
+			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration),
+		})
+	}
+	switch r.Op {
+	case Get:
+		return binary.AppendGet(dst, &binary.GetRequest{Key: r.Key, Opaque: k.opaque})
+	case GetAndTouch:
+		return binary.AppendGetAndTouch(dst, &binary.GetAndTouchRequest{
+			Key: r.Key, Opaque: k.opaque, Expiration: binaryExpiration(r.Expiration),
+		})
+	case Touch:
+		return binary.AppendTouch(dst, &binary.TouchRequest{
+			Key: r.Key, Opaque: k.opaque, Expiration: binaryExpiration(r.Expiration),
+		})
+	case Delete:
+		return binary.AppendDelete(dst, &binary.DeleteRequest{Key: r.Key, Opaque: k.opaque})
+	case Increment, Decrement:
+		return binary.AppendArithmetic(dst, &binary.ArithmeticRequest{
+			Key: r.Key, Opaque: k.opaque, Delta: r.Delta, Decrement: r.Op == Decrement,
+		})
+	case FlushAll:
+		return binary.AppendFlush(dst, &binary.FlushRequest{Opaque: k.opaque}), nil
+	default: // Version
+		return binary.AppendVersion(dst, k.opaque), nil
+	}
+}
+
+func binaryMode(op Op) binary.StoreMode {
+	switch op {
+	case Add:
+		return binary.Add
+	case Replace:
+		return binary.Replace
+	case Append:
+		return binary.Append
+	case Prepend:
+		return binary.Prepend
+	}
+	return binary.Set
+}
+
+// binaryExpiration says "at once" in a protocol without negative numbers: as a
+// Unix time of long ago.
+func binaryExpiration(expiration int32) int32 {
+	if expiration < 0 {
+		return 30*24*60*60 + 1
+	}
+	return expiration
+}
+
+// binaryCAS keeps a comparison with 0 a comparison: on the wire 0 is none, so
+// it becomes a version that no item has.
+func binaryCAS(cas uint64) uint64 {
+	if cas == 0 {
+		return math.MaxUint64
+	}
+	return cas
+}
+
+func (c *binaryCodec) consume(k *call, b []byte) (used int, done bool, err error) {
+	for !done {
+		var n int
+		n, done, err = c.consumeOne(k, b[used:])
+		used += n
+		if err != nil {
+			return used, false, notReply(k, b[used:], err)
+		}
+		if n == 0 || k.body == inBody {
+			break
+		}
+	}
+	return used, done, nil
+}
+
+// consumeOne takes one reply, or the beginning of a large one; n is 0 when b
+// holds too little.
+func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error) {
+	if k.body == bodyRead {
+		k.pending.Value = k.value
+		*k.slot() = k.pending
+		k.body, k.value, k.pending = noBody, nil, Reply{}
+		k.got.Add(1)
+		if k.keys == nil {
+			return 0, true, nil
+		}
+	}
+	h := &c.header
+	if n, err = binary.ParseHeader(b, h); err != nil || n == 0 {
+		return 0, false, err
+	}
+	at := h.Opaque - k.opaque
+	switch {
+	case at < uint32(k.got.Load()), at > uint32(len(k.keys)):
+		return 0, false, errMispaired
+	case h.Opcode != c.opcode(k, at):
+		return 0, false, errMispaired
+	case h.ValueLen() > c.maxValue:
+		return 0, false, binary.ErrBodyTooLarge
+	}
+	if h.Status == binary.StatusOK && k.reads() && len(b)-n < int(h.BodyLen) && h.ValueLen() >= directSize {
+		m, ok, err := binary.ParsePrefix(b[n:], h, &c.body)
+		if err != nil || !ok {
+			return 0, false, err
+		}
+		k.skipTo(int(at))
+		k.pending = c.hit()
+		k.beginBody(h.ValueLen(), b[n+m:])
+		return len(b), false, nil
+	}
+	m, ok, err := binary.ParseBody(b[n:], h, &c.body)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	k.skipTo(int(at))
+	if k.keys != nil && int(at) == len(k.keys) {
+		return n + m, true, nil // the noop
+	}
+	reply, err := c.result(k)
+	if err != nil {
+		return n + m, false, err
+	}
+	*k.slot() = reply
+	k.got.Add(1)
+	return n + m, k.keys == nil, nil
+}
+
+// opcode returns that of request number at of k.
+func (c *binaryCodec) opcode(k *call, at uint32) binary.Opcode {
+	if k.keys != nil {
+		if int(at) == len(k.keys) {
+			return binary.OpNoop
+		}
+		return binary.OpGetQ
+	}
+	return binaryOpcodes[k.req.Op]
+}
+
+var binaryOpcodes = [opEnd]binary.Opcode{
+	Get: binary.OpGet, GetAndTouch: binary.OpGetAndTouch, Touch: binary.OpTouch,
+	Set: binary.OpSet, Add: binary.OpAdd, Replace: binary.OpReplace,
+	Append: binary.OpAppend, Prepend: binary.OpPrepend, CompareAndSwap: binary.OpSet,
+	Delete: binary.OpDelete, Increment: binary.OpIncrement, Decrement: binary.OpDecrement,
+	FlushAll: binary.OpFlush, Version: binary.OpVersion,
+}
+
+// hit is the reply of a get or gat that found an item, the value excepted.
+func (c *binaryCodec) hit() Reply {
+	return Reply{Status: OK, Flags: c.body.ClientFlags, CAS: c.header.CAS}
+}
+
+// result turns a reply that is all there into a Reply.
+func (c *binaryCodec) result(k *call) (Reply, error) {
+	h, body, op := &c.header, &c.body, k.req.Op
+	switch h.Status {
+	case binary.StatusOK:
+		reply := Reply{Status: OK, Number: body.Number}
+		if k.reads() {
+			reply = c.hit()
+		}
+		if (k.reads() || op == Version) && !k.gone.Load() {
+			reply.Value = copyValue(body.Value)
+		}
+		return reply, nil
+	case binary.StatusNotFound:
+		if op == Replace {
+			return Reply{Status: NotStored}, nil
+		}
+		return Reply{Status: Miss}, nil
+	case binary.StatusExists:
+		if op == Add {
+			return Reply{Status: NotStored}, nil
+		}
+		return Reply{Status: Exists}, nil
+	case binary.StatusNotStored:
+		return Reply{Status: NotStored}, nil
+	}
+	refusal := &ServerError{Kind: "SERVER_ERROR", Message: string(body.Value)}
+	switch h.Status {
+	case binary.StatusInvalid, binary.StatusNonNumeric:
+		refusal.Kind = "CLIENT_ERROR"
+	case binary.StatusUnknownCommand:
+		refusal.Kind = "ERROR"
+	}
+	if !h.InStep(op != FlushAll && op != Version) {
+		return Reply{}, refusal
+	}
+	return Reply{Status: Refused, Err: refusal}, nil
+}
