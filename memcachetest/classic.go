@@ -87,7 +87,7 @@ func (c *conn) refuseLine(at int) {
 		return
 	}
 	if length, ok := c.num.length(c.tokens[at]); ok && !c.swallow(length+2) {
-		c.closing = true
+		c.abort()
 	}
 }
 
@@ -97,7 +97,10 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	count := &c.st.count
+	how := accessGet
+	if touch {
+		how |= accessTouch
+	}
 	start := len(c.out)
 	for _, key := range keys {
 		if len(key) > maxKey {
@@ -108,21 +111,11 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 			}
 			return
 		}
-		count.cmdGet++
-		if touch {
-			count.cmdTouch++
-		}
-		it := c.st.peek(key, now)
+		it := c.st.fetch(key, how, now)
 		if it == nil {
-			count.getMisses++
-			if touch {
-				count.touchMisses++
-			}
 			continue
 		}
-		count.getHits++
 		if touch {
-			count.touchHits++
 			it.expires = c.st.clock.expiry(exptime, now)
 		}
 		c.out = append(append(c.out, "VALUE "...), key...)
@@ -133,7 +126,6 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 		}
 		c.out = append(c.out, "\r\n"...)
 		c.out = append(append(c.out, it.value...), "\r\n"...)
-		c.st.touchUse(it, now)
 	}
 	c.reply("END")
 }
@@ -164,13 +156,13 @@ func (c *conn) set(mode storeMode) {
 	}
 	w := write{mode: mode, key: key, flags: uint32(flags), cas: cas}
 	if !c.st.fits(len(key), length, w.flags) {
-		c.refuse(key, mode == modeSet, errTooLarge, length)
+		c.refuseTooLarge(key, mode == modeSet, length)
 		return
 	}
 	value, framed, whole := c.readBody(length)
 	switch {
 	case !whole:
-		c.closing = true
+		c.abort()
 		return
 	case !framed:
 		c.reply(errDataChunk)
@@ -181,16 +173,11 @@ func (c *conn) set(mode storeMode) {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	c.st.count.cmdSet++
 	w.expires = c.st.clock.expiry(int64(exptime), now)
-	if c.st.full(itemSize(len(key), length, w.flags)) {
-		c.st.count.storeNoMemory++
-		c.reply(errNoMemory)
-		return
-	}
 	_, result := c.st.put(&w, now)
 	c.reply([...]string{
 		stored: "STORED", notStored: "NOT_STORED", exists: "EXISTS", notFound: "NOT_FOUND",
+		noMemory: errNoMemory,
 	}[result])
 }
 
@@ -212,14 +199,10 @@ func (c *conn) delete() {
 	}
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
-	it := c.st.peek(key, c.st.clock.now())
-	if it == nil {
-		c.st.count.deleteMisses++
+	if c.st.delete(key, 0, c.st.clock.now()) == notFound {
 		c.reply("NOT_FOUND")
 		return
 	}
-	c.st.remove(it)
-	c.st.count.deleteHits++
 	c.reply("DELETED")
 }
 
@@ -241,11 +224,6 @@ func (c *conn) incr(down bool) {
 	case deltaDone:
 		c.reply(strconv.FormatUint(n, 10))
 	case deltaMissing:
-		if down {
-			c.st.count.decrMisses++
-		} else {
-			c.st.count.incrMisses++
-		}
 		c.reply("NOT_FOUND")
 	default:
 		c.reply(errNotNumeric)
@@ -266,16 +244,12 @@ func (c *conn) touch() {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	c.st.count.cmdTouch++
-	it := c.st.peek(key, now)
+	it := c.st.fetch(key, accessTouch, now)
 	if it == nil {
-		c.st.count.touchMisses++
 		c.reply("NOT_FOUND")
 		return
 	}
-	c.st.count.touchHits++
 	it.expires = c.st.clock.expiry(int64(exptime), now)
-	c.st.touchUse(it, now)
 	c.reply("TOUCHED")
 }
 
@@ -292,11 +266,7 @@ func (c *conn) flushAll() {
 			return
 		}
 	}
-	c.st.mu.Lock()
-	defer c.st.mu.Unlock()
-	c.st.count.cmdFlush++
-	now := c.st.clock.now()
-	c.st.flush(c.st.clock.expiry(int64(exptime), now), now)
+	c.st.flushAll(int64(exptime))
 	c.reply("OK")
 }
 

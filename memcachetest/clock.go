@@ -19,6 +19,9 @@ const maxRelative = 30 * 24 * 60 * 60
 // the base, which lies before the start. memcached uses the same trick.
 const expiredAtOnce = second
 
+// startInstant is the instant of the start.
+const startInstant = 2 * second
+
 // clock is the process's clock plus what FastForward added.
 type clock struct {
 	base   time.Time
@@ -26,7 +29,7 @@ type clock struct {
 }
 
 func newClock() *clock {
-	return &clock{base: time.Now().Add(-2 * time.Second)}
+	return &clock{base: time.Now().Add(-time.Duration(startInstant))}
 }
 
 // now is the instant of the call.

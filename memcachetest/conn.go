@@ -26,12 +26,16 @@ type conn struct {
 	in         []byte
 	rpos, wpos int // unread input is in[rpos:wpos]
 
-	out     []byte
+	out     []byte // unwritten replies; out[start:] is that of the current command
+	start   int
 	line    []byte   // the command line, without its end
 	lineLen int      // its length with its end
 	tokens  [][]byte // point into line
 	quiet   bool     // the line ends in noreply
 	closing bool     // set by a command that ends the connection
+
+	trusted     bool // has shown a name and password
+	saslStarted bool // a SASL exchange waits for its second step
 }
 
 func newConn(s *Server, nc net.Conn, id int) *conn {
@@ -46,8 +50,15 @@ func newConn(s *Server, nc net.Conn, id int) *conn {
 func (c *conn) serve() {
 	defer c.srv.forget(c)
 	defer c.nc.Close()
-	for !c.closing && c.readLine() {
-		c.command()
+	next := c.textCommand
+	if !c.need(1) {
+		return
+	}
+	if c.srv.cfg.SASLUsers != nil || c.srv.cfg.Users == nil && c.in[c.rpos] == magicRequest {
+		next = c.binaryCommand
+	}
+	for !c.closing && next() {
+		c.start = len(c.out)
 		if len(c.out) >= flushAbove && !c.flush() {
 			return
 		}
@@ -71,6 +82,12 @@ func (c *conn) fill() bool {
 	return n > 0 || err == nil
 }
 
+// abort ends the connection without the replies that are still unwritten.
+func (c *conn) abort() {
+	c.out = nil
+	c.closing = true
+}
+
 // flush writes the replies so far.
 func (c *conn) flush() bool {
 	if len(c.out) == 0 {
@@ -78,10 +95,23 @@ func (c *conn) flush() bool {
 	}
 	n, err := c.nc.Write(c.out)
 	c.srv.traffic.written.Add(int64(n))
-	c.out = c.out[:0]
+	c.out, c.start = c.out[:0], 0
 	if cap(c.out) > 1<<20 {
 		c.out = nil
 	}
+	return err == nil
+}
+
+// flushEarlier writes the replies to earlier commands, before the current one waits
+// for its value. Its own reply, an error that came before the value, stays behind.
+func (c *conn) flushEarlier() bool {
+	if c.start == 0 {
+		return true
+	}
+	n, err := c.nc.Write(c.out[:c.start])
+	c.srv.traffic.written.Add(int64(n))
+	c.out = append(c.out[:0], c.out[c.start:]...)
+	c.start = 0
 	return err == nil
 }
 
@@ -115,17 +145,34 @@ func (c *conn) multiget(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("get ")) || bytes.HasPrefix(line, []byte("gets "))
 }
 
+// readFull fills b from the input.
+func (c *conn) readFull(b []byte) bool {
+	have := copy(b, c.in[c.rpos:c.wpos])
+	c.rpos += have
+	if have == len(b) {
+		return true
+	}
+	if !c.flushEarlier() {
+		return false
+	}
+	n, err := io.ReadFull(c.nc, b[have:])
+	c.srv.traffic.read.Add(int64(n))
+	return err == nil
+}
+
+// readValue reads n bytes, which are the caller's to keep. It reports false when
+// the connection ended first.
+func (c *conn) readValue(n int) ([]byte, bool) {
+	value := make([]byte, n)
+	return value, c.readFull(value)
+}
+
 // readBody reads a value of n bytes and the CRLF behind it. whole is false when
 // the connection ended first; framed is false when something else stood in the
-// place of the CRLF. The value is the caller's to keep. Replies stay unwritten
-// meanwhile, as with memcached.
+// place of the CRLF. The value is the caller's to keep.
 func (c *conn) readBody(n int) (value []byte, framed, whole bool) {
 	body := make([]byte, n+2)
-	got := copy(body, c.in[c.rpos:c.wpos])
-	c.rpos += got
-	more, err := io.ReadFull(c.nc, body[got:])
-	c.srv.traffic.read.Add(int64(more))
-	if err != nil {
+	if !c.readFull(body) {
 		return nil, false, false
 	}
 	return body[:n:n], body[n] == '\r' && body[n+1] == '\n', true
@@ -135,7 +182,7 @@ func (c *conn) readBody(n int) (value []byte, framed, whole bool) {
 // ended first.
 func (c *conn) swallow(n int) bool {
 	for n > 0 {
-		if c.rpos == c.wpos && !c.fill() {
+		if c.rpos == c.wpos && (!c.flushEarlier() || !c.fill()) {
 			return false
 		}
 		step := min(n, c.wpos-c.rpos)

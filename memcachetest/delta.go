@@ -19,6 +19,11 @@ const (
 func (st *store) delta(key []byte, down bool, by, cas, newCAS uint64, now int64) (*item, uint64, deltaResult) {
 	it := st.peek(key, now)
 	if it == nil {
+		if down {
+			st.count.decrMisses++
+		} else {
+			st.count.incrMisses++
+		}
 		return nil, 0, deltaMissing
 	}
 	if len(it.value) == 0 {

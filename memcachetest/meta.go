@@ -261,33 +261,21 @@ func (c *conn) metaGet() {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	count := &c.st.count
-	count.cmdMeta++
-	count.cmdGet++
+	c.st.count.cmdMeta++
+	how := accessGet | accessQuiet
 	if r.hasT {
-		count.cmdTouch++
+		how |= accessTouch
 	}
-
-	it := c.st.peek(r.key, now)
+	it := c.st.fetch(r.key, how, now)
 	created := it == nil && r.hasN
 	switch {
 	case created:
-		count.getMisses++
 		it = c.st.insert(&write{key: r.key, binaryKey: r.binary, newCAS: r.newCAS}, now)
 	case it == nil:
-		count.getMisses++
-		if r.hasT {
-			count.touchMisses++
-		}
 		if !r.quiet {
 			c.metaStatus("EN", &r)
 		}
 		return
-	default:
-		count.getHits++
-		if r.hasT {
-			count.touchHits++
-		}
 	}
 
 	value := r.value && (c.old || !r.hasC || r.cas != it.cas)
@@ -367,7 +355,7 @@ func (c *conn) metaSet() {
 	if e != "" {
 		c.fail(e)
 		if drop && !c.swallow(length+2) {
-			c.closing = true
+			c.abort()
 		}
 		return
 	}
@@ -376,13 +364,13 @@ func (c *conn) metaSet() {
 		cas: r.cas, newCAS: r.newCAS, markStale: r.invalid,
 	}
 	if !c.st.fits(len(r.key), length, r.clientFlags) {
-		c.refuse(r.key, true, errTooLarge, length)
+		c.refuseTooLarge(r.key, true, length)
 		return
 	}
 	value, framed, whole := c.readBody(length)
 	switch {
 	case !whole:
-		c.closing = true
+		c.abort()
 		return
 	case !framed:
 		c.fail(errDataChunk)
@@ -393,7 +381,7 @@ func (c *conn) metaSet() {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	c.st.count.cmdSet++
+	c.st.count.cmdMeta++
 	w.expires = c.st.clock.expiry(r.ttl, now)
 	if r.hasN && !c.old {
 		w.vivify = c.st.clock.expiry(r.vivify, now)
@@ -404,13 +392,12 @@ func (c *conn) metaSet() {
 			w.mode = modePrependOrCreate
 		}
 	}
-	if c.st.full(itemSize(len(r.key), length, r.clientFlags)) {
-		c.st.count.storeNoMemory++
+	it, result := c.st.put(&w, now)
+	switch {
+	case result == noMemory:
 		c.fail(errNoMemory)
 		return
-	}
-	it, result := c.st.put(&w, now)
-	if result == stored && r.quiet {
+	case result == stored && r.quiet:
 		return
 	}
 	cas, size := uint64(0), length
@@ -488,22 +475,13 @@ func setMode(r *metaRequest) storeMode {
 	return modeSet
 }
 
-// refuse answers a storage command whose value is not wanted, and drops the
+// refuseTooLarge answers a storage command whose value does not fit, and drops the
 // value. With forget the old value of the key goes as well.
-func (c *conn) refuse(key []byte, forget bool, e string, length int) {
-	c.st.mu.Lock()
-	if e == errTooLarge {
-		c.st.count.storeTooLarge++
-	}
-	if forget {
-		if it := c.st.peek(key, c.st.clock.now()); it != nil {
-			c.st.remove(it)
-		}
-	}
-	c.st.mu.Unlock()
-	c.reply(e)
+func (c *conn) refuseTooLarge(key []byte, forget bool, length int) {
+	c.st.refuse(key, forget)
+	c.reply(errTooLarge)
 	if !c.swallow(length + 2) {
-		c.closing = true
+		c.abort()
 	}
 }
 
@@ -522,19 +500,16 @@ func (c *conn) metaDelete() {
 	c.st.count.cmdMeta++
 	it := c.st.peek(r.key, now)
 	switch {
-	case it == nil:
-		c.st.count.deleteMisses++
-		c.metaStatus("NF", &r)
-		return
-	case r.hasC && r.cas != it.cas:
+	case it != nil && r.hasC && r.cas != it.cas:
 		c.metaStatus("EX", &r)
 		return
-	case !r.invalid && !r.drop:
-		c.st.remove(it)
-	default:
+	case it != nil && (r.invalid || r.drop):
 		c.invalidate(it, &r, now)
+		c.st.count.deleteHits++
+	case c.st.delete(r.key, 0, now) == notFound:
+		c.metaStatus("NF", &r)
+		return
 	}
-	c.st.count.deleteHits++
 	if !r.quiet {
 		c.metaStatus("HD", &r)
 	}
@@ -579,18 +554,11 @@ func (c *conn) metaArithmetic() {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	count := &c.st.count
-	count.cmdMeta++
-
+	c.st.count.cmdMeta++
 	it, n, result := c.st.delta(r.key, down, r.delta, r.cas, r.newCAS, now)
 	created := false
 	switch result {
 	case deltaMissing:
-		if down {
-			count.decrMisses++
-		} else {
-			count.incrMisses++
-		}
 		if !r.hasN {
 			c.metaStatus("NF", &r)
 			return

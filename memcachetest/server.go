@@ -56,6 +56,13 @@ type Config struct {
 	// MaxConns is the number of connections served at once; the ones above it get
 	// "ERROR Too many open connections" and a close. 0 means DefaultMaxConns.
 	MaxConns int
+	// Users, when not nil, are names and passwords of which a client must send one
+	// pair before anything else, by a set command: memcached -Y. The binary protocol
+	// is not served then.
+	Users map[string]string
+	// SASLUsers, when not nil, are names and passwords of which a client must send
+	// one pair by SASL PLAIN: memcached -S. Only the binary protocol is served then.
+	SASLUsers map[string]string
 }
 
 func (cfg Config) withDefaults() Config {
@@ -262,4 +269,10 @@ func (s *Server) Close() error {
 	s.wg.Wait()
 	s.removeTempDir()
 	return nil
+}
+
+// portOf is the port of a host:port address.
+func portOf(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
 }

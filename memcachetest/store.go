@@ -43,28 +43,6 @@ func itemSize(nkey, nvalue int, flags uint32) int {
 
 func (it *item) size() int { return itemSize(len(it.key), len(it.value), it.flags) }
 
-type storeMode uint8
-
-const (
-	modeSet storeMode = iota
-	modeAdd
-	modeReplace
-	modeAppend
-	modePrepend
-	modeAppendOrCreate  // ms MA with N
-	modePrependOrCreate // ms MP with N
-	modeCAS
-)
-
-type storeResult uint8
-
-const (
-	stored storeResult = iota
-	notStored
-	exists
-	notFound
-)
-
 type store struct {
 	clock   *clock
 	maxItem int
@@ -80,6 +58,7 @@ type store struct {
 	lastCAS uint64
 	flushAt int64 // instant of a flush to come; 0 = none
 	count   counters
+	detail  prefixStats
 }
 
 func newStore(clock *clock, cfg Config) *store {
@@ -124,82 +103,6 @@ func (st *store) peek(key []byte, now int64) *item {
 	return it
 }
 
-// touchUse records that a reader was given the item.
-func (st *store) touchUse(it *item, now int64) {
-	it.fetched = true
-	it.used = now
-	st.toFront(it)
-}
-
-// write is one storage command.
-type write struct {
-	mode      storeMode
-	key       []byte
-	binaryKey bool
-	value     []byte // kept by the store
-	flags     uint32
-	expires   int64
-	cas       uint64 // compared when it is not 0, or when mode is modeCAS
-	newCAS    uint64 // given to the item; 0 = the next one
-	markStale bool   // an older cas stores, and marks the item stale
-	vivify    int64  // expiry of an item that an append creates
-}
-
-// put carries out w. On stored, the item it returns is the new one.
-func (st *store) put(w *write, now int64) (*item, storeResult) {
-	old := st.peek(w.key, now)
-	if old == nil {
-		switch w.mode {
-		case modeCAS:
-			st.count.casMisses++
-			return nil, notFound
-		case modeReplace, modeAppend, modePrepend:
-			return nil, notStored
-		case modeAppendOrCreate, modePrependOrCreate:
-			created := *w
-			created.expires = w.vivify
-			return st.insert(&created, now), stored
-		}
-		return st.insert(w, now), stored
-	}
-
-	same := w.cas == old.cas
-	switch w.mode {
-	case modeAdd:
-		st.toFront(old)
-		return nil, notStored
-	case modeCAS:
-		switch {
-		case w.cas != 0 && same:
-			st.count.casHits++
-		case w.cas != 0 && w.markStale && w.cas < old.cas:
-			it := st.insert(w, now)
-			it.stale = true
-			return it, stored
-		default:
-			st.count.casBadval++
-			return nil, exists
-		}
-	case modeAppend, modeAppendOrCreate, modePrepend, modePrependOrCreate:
-		if w.cas != 0 && !same {
-			return nil, exists
-		}
-		joined := *w
-		if !st.fits(len(w.key), len(old.value)+len(w.value), old.flags) {
-			return nil, notStored
-		}
-		joined.value = make([]byte, 0, len(old.value)+len(w.value))
-		if w.mode == modeAppend || w.mode == modeAppendOrCreate {
-			joined.value = append(append(joined.value, old.value...), w.value...)
-		} else {
-			joined.value = append(append(joined.value, w.value...), old.value...)
-		}
-		joined.flags, joined.expires, joined.binaryKey = old.flags, old.expires, old.binaryKey
-		return st.insert(&joined, now), stored
-	}
-	return st.insert(w, now), stored
-}
-
 // insert makes w the item of its key, and evicts what no longer fits.
 func (st *store) insert(w *write, now int64) *item {
 	if old := st.items[string(w.key)]; old != nil {
@@ -216,17 +119,16 @@ func (st *store) insert(w *write, now int64) *item {
 	st.link(it)
 	st.bytes += int64(it.size())
 	st.count.totalItems++
-	for st.bytes > st.limit && st.oldest != it {
-		st.remove(st.oldest)
-		st.count.evictions++
-	}
+	st.evict(it)
 	return it
 }
 
-// full tells whether an item of that size is refused, which happens only when
-// evictions are off.
-func (st *store) full(size int) bool {
-	return st.noEvict && st.bytes+int64(size) > st.limit
+// evict removes the items used longest ago until the rest fits. keep stays.
+func (st *store) evict(keep *item) {
+	for st.bytes > st.limit && st.oldest != keep {
+		st.remove(st.oldest)
+		st.count.evictions++
+	}
 }
 
 // replaceValue changes a live item in place, which keeps what readers were told
@@ -255,16 +157,6 @@ func (st *store) remove(it *item) {
 func (st *store) clear() {
 	clear(st.items)
 	st.newest, st.oldest, st.bytes = nil, nil, 0
-}
-
-// flush empties the store at an instant: now when it is 0 or over.
-func (st *store) flush(at, now int64) {
-	if at != 0 && at > now {
-		st.flushAt = at
-		return
-	}
-	st.flushAt = 0
-	st.clear()
 }
 
 func (st *store) link(it *item) {

@@ -38,6 +38,16 @@ func split(tokens [][]byte, line []byte) [][]byte {
 	return tokens
 }
 
+// textCommand reads a line and answers it. It reports false when the connection is
+// over.
+func (c *conn) textCommand() bool {
+	if !c.readLine() {
+		return false
+	}
+	c.command()
+	return true
+}
+
 // command answers c.line.
 func (c *conn) command() {
 	if c.old {
@@ -48,6 +58,9 @@ func (c *conn) command() {
 	c.tokens = split(c.tokens[:0], c.line)
 	c.quiet = false
 	switch {
+	case c.srv.cfg.Users != nil && !c.trusted:
+		c.authenticate()
+		return
 	case !c.old && c.lineLen < minLine:
 		c.reply(errFormat)
 		return
@@ -55,7 +68,7 @@ func (c *conn) command() {
 		c.reply(errUnknown)
 		return
 	}
-	if !c.meta() && !c.classic() {
+	if !c.meta() && !c.classic() && !c.admin() {
 		c.unknown()
 	}
 }

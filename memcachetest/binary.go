@@ -1,0 +1,413 @@
+package memcachetest
+
+// The binary protocol: packets with a header of 24 bytes, extras, key, value.
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+const (
+	magicRequest = 0x80
+	magicReply   = 0x81
+	binaryHead   = 24
+	maxBody      = 1 << 30 // bytes; 1.6.45 refuses a longer body unread
+)
+
+// Opcodes. The quiet form of most stands in quietForm.
+const (
+	opGet       = 0x00
+	opSet       = 0x01
+	opAdd       = 0x02
+	opReplace   = 0x03
+	opDelete    = 0x04
+	opIncr      = 0x05
+	opDecr      = 0x06
+	opQuit      = 0x07
+	opFlush     = 0x08
+	opNoop      = 0x0a
+	opVersion   = 0x0b
+	opGetK      = 0x0c
+	opAppend    = 0x0e
+	opPrepend   = 0x0f
+	opStat      = 0x10
+	opTouch     = 0x1c
+	opGAT       = 0x1d
+	opSASLList  = 0x20
+	opSASLAuth  = 0x21
+	opSASLStep  = 0x22
+	opGATK      = 0x23
+	neverCreate = math.MaxUint32 // exptime of incr and decr
+)
+
+// quietForm maps a quiet opcode to the loud one.
+var quietForm = map[byte]byte{
+	0x09: opGet, 0x0d: opGetK, 0x11: opSet, 0x12: opAdd, 0x13: opReplace, 0x14: opDelete,
+	0x15: opIncr, 0x16: opDecr, 0x17: opQuit, 0x18: opFlush, 0x19: opAppend, 0x1a: opPrepend,
+	0x1e: opGAT, 0x24: opGATK,
+}
+
+type binaryStatus uint16
+
+const (
+	statusOK           binaryStatus = 0x00
+	statusNotFound     binaryStatus = 0x01
+	statusExists       binaryStatus = 0x02
+	statusTooLarge     binaryStatus = 0x03
+	statusInvalid      binaryStatus = 0x04
+	statusNotStored    binaryStatus = 0x05
+	statusNotNumeric   binaryStatus = 0x06
+	statusAuth         binaryStatus = 0x20
+	statusAuthContinue binaryStatus = 0x21
+	statusUnknown      binaryStatus = 0x81
+	statusNoMemory     binaryStatus = 0x82
+)
+
+var statusText = map[binaryStatus]string{
+	statusNotFound:   "Not found",
+	statusExists:     "Data exists for key.",
+	statusTooLarge:   "Too large.",
+	statusInvalid:    "Invalid arguments",
+	statusNotStored:  "Not stored.",
+	statusNotNumeric: "Non-numeric server-side value for incr or decr",
+	statusAuth:       "Auth failure.",
+	statusUnknown:    "Unknown command",
+	statusNoMemory:   "Out of memory",
+}
+
+// binaryHeader is the header of a request.
+type binaryHeader struct {
+	opcode byte // as sent
+	op     byte // its loud form
+	quiet  bool
+	nkey   int
+	nextra int
+	nbody  int
+	opaque uint32
+	cas    uint64
+}
+
+// nvalue is the length of the value: what the body has behind extras and key.
+func (h *binaryHeader) nvalue() int { return h.nbody - h.nextra - h.nkey }
+
+// need waits until n bytes of input are there. Replies are written before it waits.
+func (c *conn) need(n int) bool {
+	for c.wpos-c.rpos < n {
+		if !c.flush() || !c.fill() {
+			return false
+		}
+	}
+	return true
+}
+
+// binaryCommand reads one packet and answers it. It reports false when the
+// connection is over.
+func (c *conn) binaryCommand() bool {
+	if !c.need(binaryHead) {
+		return false
+	}
+	b := c.in[c.rpos:]
+	if b[0] != magicRequest {
+		return false
+	}
+	h := binaryHeader{
+		opcode: b[1], op: b[1],
+		nkey:   int(binary.BigEndian.Uint16(b[2:])),
+		nextra: int(b[4]),
+		nbody:  int(binary.BigEndian.Uint32(b[8:])),
+		opaque: binary.BigEndian.Uint32(b[12:]),
+		cas:    binary.BigEndian.Uint64(b[16:]),
+	}
+	if loud, ok := quietForm[h.opcode]; ok {
+		h.op, h.quiet = loud, true
+	}
+	front := h.nextra + h.nkey
+	if !c.need(binaryHead + front) {
+		return false
+	}
+	c.line = append(c.line[:0], c.in[c.rpos+binaryHead:c.rpos+binaryHead+front]...)
+	c.rpos += binaryHead + front
+	extras, key := c.line[:h.nextra], c.line[h.nextra:]
+
+	switch {
+	case front > h.nbody:
+		c.refuseBinary(&h, statusUnknown)
+	case c.srv.cfg.SASLUsers != nil && !c.trusted && !allowedBeforeSASL(h.op):
+		c.refuseBinary(&h, statusAuth)
+	case !h.wellFormed(), h.nkey > maxKey, !c.old && h.nbody > maxBody:
+		c.refuseBinary(&h, statusInvalid)
+	default:
+		c.dispatchBinary(&h, extras, key)
+	}
+	return true
+}
+
+func allowedBeforeSASL(op byte) bool {
+	return op == opSASLList || op == opSASLAuth || op == opSASLStep || op == opVersion
+}
+
+// refuseBinary answers with an error and closes.
+func (c *conn) refuseBinary(h *binaryHeader, status binaryStatus) {
+	c.binaryError(h, status)
+	c.closing = true
+}
+
+// wellFormed tells whether the parts of the packet are those of its opcode.
+func (h *binaryHeader) wellFormed() bool {
+	switch h.op {
+	case opVersion, opNoop, opQuit, opSASLList:
+		return h.nbody == 0
+	case opFlush:
+		return h.nkey == 0 && h.nbody == h.nextra && (h.nextra == 0 || h.nextra == 4)
+	case opSet, opAdd, opReplace:
+		return h.nextra == 8 && h.nkey > 0
+	case opGet, opGetK, opDelete:
+		return h.nextra == 0 && h.nkey > 0 && h.nvalue() == 0
+	case opIncr, opDecr:
+		return h.nextra == 20 && h.nkey > 0 && h.nvalue() == 0
+	case opAppend, opPrepend, opSASLAuth, opSASLStep:
+		return h.nextra == 0 && h.nkey > 0
+	case opStat:
+		return h.nextra == 0
+	case opTouch, opGAT, opGATK:
+		return h.nextra == 4 && h.nkey > 0
+	}
+	return true
+}
+
+func (c *conn) dispatchBinary(h *binaryHeader, extras, key []byte) {
+	switch h.op {
+	case opGet, opGetK, opTouch, opGAT, opGATK:
+		c.binaryGet(h, extras, key)
+	case opSet, opAdd, opReplace, opAppend, opPrepend:
+		c.binarySet(h, extras, key)
+	case opDelete:
+		c.binaryDelete(h, key)
+	case opIncr, opDecr:
+		c.binaryDelta(h, extras, key)
+	case opFlush:
+		c.binaryFlush(h, extras)
+	case opQuit:
+		c.closing = true
+		c.binaryDone(h, 0)
+	case opNoop:
+		c.binaryDone(h, 0)
+	case opVersion:
+		c.binaryReply(h, statusOK, 0, nil, nil, []byte(c.srv.cfg.Version))
+	case opStat:
+		c.binaryStat(h, string(key))
+	case opSASLList, opSASLAuth, opSASLStep:
+		c.binarySASL(h, string(key))
+	default:
+		// memcached drops a whole body here although it has taken the key and the
+		// extras already, and so eats into the next packet.
+		c.unknownBinary(h, h.nbody)
+	}
+}
+
+func (c *conn) unknownBinary(h *binaryHeader, drop int) {
+	if !c.swallow(drop) {
+		c.abort()
+		return
+	}
+	c.binaryError(h, statusUnknown)
+}
+
+// binaryReply adds a packet to the output.
+func (c *conn) binaryReply(h *binaryHeader, status binaryStatus, cas uint64, extras, key, value []byte) {
+	c.out = append(c.out, magicReply, h.opcode)
+	c.out = binary.BigEndian.AppendUint16(c.out, uint16(len(key)))
+	c.out = append(c.out, byte(len(extras)), 0)
+	c.out = binary.BigEndian.AppendUint16(c.out, uint16(status))
+	c.out = binary.BigEndian.AppendUint32(c.out, uint32(len(extras)+len(key)+len(value)))
+	c.out = binary.BigEndian.AppendUint32(c.out, h.opaque)
+	c.out = binary.BigEndian.AppendUint64(c.out, cas)
+	c.out = append(append(append(c.out, extras...), key...), value...)
+}
+
+func (c *conn) binaryError(h *binaryHeader, status binaryStatus) {
+	c.binaryReply(h, status, 0, nil, nil, []byte(statusText[status]))
+}
+
+// binaryDone answers success without a body, which a quiet opcode hides.
+func (c *conn) binaryDone(h *binaryHeader, cas uint64) {
+	if !h.quiet {
+		c.binaryReply(h, statusOK, cas, nil, nil, nil)
+	}
+}
+
+// binaryGet answers the reads, and touch, which returns what gat does but the
+// value.
+func (c *conn) binaryGet(h *binaryHeader, extras, key []byte) {
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	now := c.st.clock.now()
+	touch := len(extras) > 0
+	withKey := h.op == opGetK || h.op == opGATK
+	how := accessGet
+	switch h.op {
+	case opTouch:
+		how = accessTouch
+	case opGAT, opGATK:
+		how = accessGet | accessTouch
+	}
+	it := c.st.fetch(key, how, now)
+	if it == nil {
+		switch {
+		case h.quiet:
+		case withKey:
+			c.binaryReply(h, statusNotFound, 0, nil, key, nil)
+		default:
+			c.binaryError(h, statusNotFound)
+		}
+		return
+	}
+	if touch {
+		it.expires = c.st.clock.expiry(int64(binary.BigEndian.Uint32(extras)), now)
+	}
+	var flags [4]byte
+	binary.BigEndian.PutUint32(flags[:], it.flags)
+	value := it.value
+	if h.op == opTouch {
+		value = nil
+	}
+	if !withKey {
+		key = nil
+	}
+	c.binaryReply(h, statusOK, it.cas, flags[:], key, value)
+}
+
+var binaryModes = map[byte]storeMode{
+	opSet: modeSet, opAdd: modeAdd, opReplace: modeReplace,
+	opAppend: modeAppend, opPrepend: modePrepend,
+}
+
+func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
+	w := write{mode: binaryModes[h.op], key: key, cas: h.cas}
+	var exptime int64
+	if len(extras) > 0 {
+		w.flags = binary.BigEndian.Uint32(extras)
+		exptime = int64(binary.BigEndian.Uint32(extras[4:]))
+		if h.cas != 0 {
+			w.mode = modeCAS
+		}
+	}
+	if !c.st.fits(len(key), h.nvalue(), w.flags) {
+		c.st.refuse(key, h.op == opSet)
+		if !c.swallow(h.nvalue()) {
+			c.abort()
+			return
+		}
+		c.binaryError(h, statusTooLarge)
+		return
+	}
+	value, ok := c.readValue(h.nvalue())
+	if !ok {
+		c.abort()
+		return
+	}
+	w.value = value
+
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	now := c.st.clock.now()
+	w.expires = c.st.clock.expiry(exptime, now)
+	it, result := c.st.put(&w, now)
+	switch {
+	case result == stored:
+		c.binaryDone(h, it.cas)
+	case result == noMemory:
+		c.binaryError(h, statusNoMemory)
+	case result == exists, result == notStored && h.op == opAdd:
+		c.binaryError(h, statusExists)
+	case result == notFound, result == notStored && h.op == opReplace:
+		c.binaryError(h, statusNotFound)
+	default:
+		c.binaryError(h, statusNotStored)
+	}
+}
+
+func (c *conn) binaryDelete(h *binaryHeader, key []byte) {
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	switch c.st.delete(key, h.cas, c.st.clock.now()) {
+	case stored:
+		c.binaryDone(h, 0)
+	case exists:
+		c.binaryError(h, statusExists)
+	default:
+		c.binaryError(h, statusNotFound)
+	}
+}
+
+func (c *conn) binaryDelta(h *binaryHeader, extras, key []byte) {
+	by := binary.BigEndian.Uint64(extras)
+	initial := binary.BigEndian.Uint64(extras[8:])
+	exptime := binary.BigEndian.Uint32(extras[16:])
+
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	now := c.st.clock.now()
+	it, n, result := c.st.delta(key, h.op == opDecr, by, h.cas, 0, now)
+	switch result {
+	case deltaMissing:
+		if exptime == neverCreate {
+			c.binaryError(h, statusNotFound)
+			return
+		}
+		n = initial
+		it = c.st.insert(&write{
+			key: key, value: strconv.AppendUint(nil, n, 10),
+			expires: c.st.clock.expiry(int64(exptime), now),
+		}, now)
+	case deltaExists:
+		c.binaryError(h, statusExists)
+		return
+	case deltaNotNumeric:
+		c.binaryError(h, statusNotNumeric)
+		return
+	}
+	if !h.quiet {
+		c.binaryReply(h, statusOK, it.cas, nil, nil, binary.BigEndian.AppendUint64(nil, n))
+	}
+}
+
+func (c *conn) binaryFlush(h *binaryHeader, extras []byte) {
+	exptime := int64(0)
+	if len(extras) > 0 {
+		exptime = int64(binary.BigEndian.Uint32(extras))
+	}
+	c.st.flushAll(exptime)
+	c.binaryDone(h, 0)
+}
+
+// binaryStat sends one packet for each statistic and an empty one at the end.
+func (c *conn) binaryStat(h *binaryHeader, group string) {
+	list, outcome := c.statGroup(group)
+	if outcome != statsList && outcome != statsReset {
+		c.binaryError(h, statusNotFound)
+		return
+	}
+	for _, s := range list {
+		c.binaryReply(h, statusOK, 0, nil, []byte(s.name), []byte(s.value))
+	}
+	c.binaryReply(h, statusOK, 0, nil, nil, nil)
+}
+
+func (c *conn) binarySASL(h *binaryHeader, mechanism string) {
+	if c.srv.cfg.SASLUsers == nil {
+		c.unknownBinary(h, h.nvalue())
+		return
+	}
+	if h.op == opSASLList {
+		c.binaryReply(h, statusOK, 0, nil, nil, []byte(saslMechanism))
+		return
+	}
+	data, ok := c.readValue(h.nvalue())
+	if !ok {
+		c.abort()
+		return
+	}
+	c.sasl(h, mechanism, data)
+}
