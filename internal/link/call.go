@@ -42,12 +42,16 @@ type call struct {
 	spent     bool   // interrupt may still run: not to be used again
 }
 
-var callPool = sync.Pool{New: func() any {
-	k := &call{wake: make(chan struct{}, 1)}
-	k.turn.call = k
-	k.interrupt = k.onCancel
-	return k
-}}
+var callPool = newCallPool()
+
+func newCallPool() *sync.Pool {
+	return &sync.Pool{New: func() any {
+		k := &call{wake: make(chan struct{}, 1)}
+		k.turn.call = k
+		k.interrupt = k.onCancel
+		return k
+	}}
+}
 
 func newCall() *call { return callPool.Get().(*call) }
 
