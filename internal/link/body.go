@@ -33,8 +33,8 @@ func copyValue(v []byte) []byte {
 
 // takeValue takes the value of a text reply, size bytes and CRLF, from the
 // start of b, behind its header, and gives it with reply to the next slot of k.
-// ok is false when b holds too little; a large value is begun then, and all of
-// b is used.
+// ok is false when b holds too little; a large value is begun then (k.body says
+// so), perhaps with none of its bytes.
 func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err error) {
 	n = size + len(crlf)
 	if len(b) < n {
@@ -42,8 +42,7 @@ func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err e
 			return 0, false, nil
 		}
 		k.pending = reply
-		k.beginBody(size, b)
-		return len(b), false, nil
+		return k.beginBody(size, b), false, nil
 	}
 	if string(b[size:n]) != crlf {
 		return 0, false, errTerminator
@@ -73,13 +72,14 @@ const crlf = "\r\n"
 
 var errTerminator = errors.New("value is not followed by CRLF")
 
-// beginBody starts a value of size bytes, of which have lies in the buffer.
-func (k *call) beginBody(size int, have []byte) {
+// beginBody starts a value of size bytes, and returns how many of them it found
+// in have.
+func (k *call) beginBody(size int, have []byte) int {
 	k.body, k.missing, k.value = inBody, size, nil
 	if !k.gone.Load() {
 		k.value = make([]byte, 0, min(size, reserve))
 	}
-	k.feedBody(have)
+	return k.feedBody(have)
 }
 
 // feedBody takes what b holds of the value and returns how much that is.

@@ -173,7 +173,7 @@ func (m *metaCodec) consumeOne(k *call, b []byte) (n int, ok bool, err error) {
 		return m.number(k, b, n)
 	}
 	size, ok, err := k.takeValue(b[n:], r.Size, reply)
-	if !ok && size == 0 {
+	if !ok && k.body == noBody {
 		n = 0 // the header is parsed again when more has come
 	}
 	if ok && reply.Status != OK {

@@ -350,6 +350,46 @@ func TestValueNeverChangesAfterReturn(t *testing.T) {
 	}
 }
 
+// However a reply is cut into packets, the value is the same.
+func TestReplySplitAnywhere(t *testing.T) {
+	sizes := []int{0, 1, 100, directSize - 1, directSize, directSize + 1, 2 * readBuffer}
+	for _, protocol := range []Protocol{Meta, Classic} {
+		for _, size := range sizes {
+			t.Run(fmt.Sprintf("%v, %d bytes", protocol, size), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					value := string(stamp("k", size)[:size])
+					cut := make(chan int, 1)
+					s := onPipe(t, time.Second, func(p *peer) {
+						for a := p.next(); a != nil; a = p.next() {
+							reply := a.hit(value)
+							if a.words[0] == "gets" {
+								reply = fmt.Sprintf("VALUE %s 0 %d 1\r\n%s\r\nEND\r\n", a.key(), size, value)
+							}
+							at := <-cut
+							if at < 0 {
+								at += len(reply)
+							}
+							p.say(reply[:at])
+							p.say(reply[at:])
+						}
+					})
+					s.cfg.Protocol = protocol
+					for _, from := range []int{0, -12} { // around the header, around the end
+						for i := range 40 {
+							if at := from + i; from == 0 && at <= size || from < 0 && at < 0 {
+								cut <- at
+								got, err := s.get("k")
+								require.NoError(t, err, "cut at %d", at)
+								require.True(t, got == value, "cut at %d", at)
+							}
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
 // Bytes that come one at a time are what they are in one piece.
 func TestReplyByteByByte(t *testing.T) {
 	bubble(t, func(t *testing.T) {
