@@ -91,3 +91,12 @@ func (k *call) skipTo(end int) {
 		k.got.Add(1)
 	}
 }
+
+// refuse gives the next slot of k an error line for its reply. A batch that has
+// all its values and gets the line where END should be has no such slot.
+func (k *call) refuse(err *ServerError) {
+	if int(k.got.Load()) < k.requests() {
+		*k.slot() = Reply{Status: Refused, Err: err}
+		k.got.Add(1)
+	}
+}

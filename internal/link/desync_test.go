@@ -278,6 +278,30 @@ func TestErrorLineOutOfStepCloses(t *testing.T) {
 	})
 }
 
+// All values of a batch have come, and an error line where END belongs.
+func TestErrorLineInPlaceOfEnd(t *testing.T) {
+	for _, line := range []string{"SERVER_ERROR out of memory writing get response", "ERROR Too many open connections", "CLIENT_ERROR"} {
+		for _, n := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s, %d keys", line, n), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					s := onPipe(t, time.Second, func(p *peer) {
+						p.say(strings.Replace(p.next().answer(), "END", line, 1))
+						p.ignore()
+					})
+					s.cfg.Protocol = Classic
+					share := &Share{Link: s.Link, Keys: numbered(n)}
+					Gather(context.Background(), []*Share{share})
+					for i, reply := range share.Replies {
+						if reply.Status == OK {
+							assert.Equal(t, valueOf(share.Keys[i]), string(reply.Value))
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
 // Misses of servers before 1.6.18 carry no opaque.
 func TestBareMissIsPairedByOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {

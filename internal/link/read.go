@@ -131,8 +131,7 @@ func (c *conn) deliver() (moved bool, err error) {
 			done, err := c.feed(t.call)
 			if err != nil {
 				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
-					*t.call.slot() = Reply{Status: Refused, Err: refusal}
-					t.call.got.Add(1)
+					t.call.refuse(refusal)
 					ended, err = ended+1, errRefused
 				}
 				c.finish(ended)
