@@ -228,6 +228,28 @@ func TestUnsolicitedBytesAreNobodysReply(t *testing.T) {
 	}
 }
 
+// A reply that comes before its request has left is not its reply.
+func TestReplyBeforeTheRequestClosesTheConnection(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, time.Second, func(p *peer) {
+			p.in.ReadString('\n') // the line of a set, whose value is being written
+			p.say("SERVER_ERROR object too large for cache\r\nTOUCHED\r\n")
+			time.Sleep(time.Millisecond) // until it has been looked at
+			p.ignore()
+		}, healthy)
+		stored := later(func() error {
+			_, err := s.Do(context.Background(), &Request{Op: Set, Key: "big", Value: make([]byte, 1<<20)})
+			return err
+		})
+		reached(t, s.look(func(c *conn) bool { return c.taken > 0 }))
+		_, err := s.Do(context.Background(), &Request{Op: Touch, Key: "b"})
+		var nonsense *ProtocolError
+		require.ErrorAs(t, err, &nonsense)
+		<-stored
+		s.wantValue(t, "c")
+	})
+}
+
 func TestErrorLineInStepCostsNobodyElse(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
 		s := on(t, time.Second, func(p *peer) {

@@ -121,13 +121,17 @@ func (c *conn) handOnLocked() (woken *turn) {
 func (c *conn) deliver() (moved bool, err error) {
 	for {
 		c.mu.Lock()
-		first, last := c.turns.first, c.turns.last
+		first, last, taken := c.turns.first, c.turns.last, c.taken
 		c.reads = c.heard
 		c.mu.Unlock()
 
 		// Only the reader takes turns out, and others only append behind last.
 		ended := 0
 		for t := first; t != nil && (c.r < c.w || c.big != nil); t = t.next {
+			if t.end > taken { // it cannot be the reply to what has not been sent
+				c.finish(ended)
+				return moved, protocolError(t.call.want(), c.in[c.r:c.w], errUnasked)
+			}
 			done, err := c.feed(t.call)
 			if err != nil {
 				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
