@@ -25,10 +25,12 @@ type metaCodec struct {
 	// The reader's.
 	reply   meta.Reply
 	classic classicCodec
+	proves  bool // misses carry the opaque: one without is no reply to a request
 }
 
 func newMetaCodec(maxValue int, pure bool) *metaCodec {
-	return &metaCodec{maxValue: maxValue, pure: pure, classic: classicCodec{maxValue: maxValue}}
+	// Where the version was asked, it is known to be metaSince or later.
+	return &metaCodec{maxValue: maxValue, pure: pure, classic: classicCodec{maxValue: maxValue}, proves: !pure}
 }
 
 // opaqueLimit keeps an opaque at four digits. Far fewer requests are ever in
@@ -204,11 +206,15 @@ func (m *metaCodec) paired(k *call) bool {
 		return true
 	}
 	if r.Has&meta.FieldOpaque == 0 {
-		return r.Code == meta.CodeMiss
+		return r.Code == meta.CodeMiss && !m.proves
 	}
 	var digits [8]byte
 	want := appendOpaque(digits[:0], k.opaque+uint32(k.got.Load()))
-	return string(r.Opaque()) == string(want)
+	if string(r.Opaque()) != string(want) {
+		return false
+	}
+	m.proves = m.proves || r.Code == meta.CodeMiss
+	return true
 }
 
 // result turns the header in m.reply into a Reply, the value excepted.
