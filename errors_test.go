@@ -156,6 +156,12 @@ func TestSilentServerIsATimeoutAndNoMiss(t *testing.T) {
 	address := fakeServer(t, func(c *fakeConn) { io.Copy(io.Discard, c) })
 	c := newClient(t, address)
 	c.Timeout = 20 * time.Millisecond
+	_, err := c.Get("key") // the first question is which protocol the server speaks
+	assert.True(t, isTimeout(err), "%v", err)
+
+	c = newClient(t, address)
+	c.Timeout = 20 * time.Millisecond
+	c.Protocol = memcache.Meta
 	for name, do := range operations {
 		err := do(c, "key", nil)
 		assert.True(t, isTimeout(err), "%s: %v", name, err)

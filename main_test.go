@@ -27,12 +27,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eachServer runs f on the embedded server and on each real one of this machine.
+// eachServer runs f on an embedded server and on a real one of each version that
+// this machine has.
 func eachServer(t *testing.T, f func(t *testing.T, address string)) {
-	t.Run("embedded", func(t *testing.T) { f(t, memcachetest.NewServer(t).Addr()) })
+	eachFleet(t, 1, func(t *testing.T, addresses []string) { f(t, addresses[0]) })
+}
+
+// eachFleet is eachServer with n servers of one kind.
+func eachFleet(t *testing.T, n int, f func(t *testing.T, addresses []string)) {
+	t.Run("embedded", func(t *testing.T) { f(t, embedded(t, n)) })
 	t.Run("memcached", func(t *testing.T) {
 		realserver.Each(t, func(t *testing.T, b realserver.Binary) {
-			f(t, realserver.Start(t, realserver.Config{Version: b.Version}).Addr())
+			addresses := make([]string, n)
+			for i := range addresses {
+				addresses[i] = realserver.Start(t, realserver.Config{Version: b.Version}).Addr()
+			}
+			f(t, addresses)
 		})
 	})
 }
