@@ -38,13 +38,14 @@ var mayImport = map[string][]string{
 	// Not part of the library.
 	"demo":                {".", "ring", "memcachetest", "internal/realserver"},
 	"internal/realserver": {},
+	"internal/transcript": {},
 	"internal/gotest":     {},
 }
 
 // testsMayImport is what test files may import on top of that and of the package
 // that they test.
 var testsMayImport = []string{
-	"memcachetest", "internal/realserver",
+	"memcachetest", "internal/realserver", "internal/transcript",
 	"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "go.uber.org/goleak",
 }
 

@@ -10,15 +10,15 @@ mkdir -p .cache
 say() { printf 'setup: %s\n' "$*"; }
 
 # The system's package manager, only where that is apt and needs no password.
-if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null; then
+if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null || ! command -v nutcracker >/dev/null; then
 	if ! command -v apt-get >/dev/null; then
-		say "memcached or libmemcached-tools is missing, and there is no apt-get here: please install them"
+		say "memcached, libmemcached-tools or nutcracker is missing, and there is no apt-get here: please install them"
 	elif [ "$(id -u)" != 0 ]; then
-		say "memcached or libmemcached-tools is missing: as root, apt-get install memcached libmemcached-tools"
+		say "memcached, libmemcached-tools or nutcracker is missing: as root, apt-get install memcached libmemcached-tools nutcracker"
 	else
-		say "installing memcached and libmemcached-tools"
+		say "installing memcached, libmemcached-tools and nutcracker"
 		if ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends \
-			-o DPkg::Lock::Timeout=60 memcached libmemcached-tools; } >.cache/apt.log 2>&1 </dev/null; then
+			-o DPkg::Lock::Timeout=60 memcached libmemcached-tools nutcracker; } >.cache/apt.log 2>&1 </dev/null; then
 			say "apt-get failed; its log is .cache/apt.log"
 		fi
 	fi
