@@ -16,16 +16,19 @@ type call struct {
 	turn
 	wake chan struct{} // one token each time the machine ends a park
 
-	req     Request  // a single operation, or
-	keys    []string // a batch of gets, in wire order
-	replies []Reply  // one for each of keys
-	reply   Reply    // the answer to req
+	reqs    []Request // in wire order, or
+	keys    []string  // a batch of gets, in wire order
+	replies []Reply   // one for each of them
+
+	oneReq   [1]Request // reqs and replies of a single operation
+	oneReply [1]Reply
 
 	start  int64  // clock when it was submitted
 	size   int    // bytes of its requests
 	heard  uint64 // conn.heard at that time
 	opaque uint32 // of its first request
-	lines  bool   // asked in classic lines on a meta connection
+	lines  bool   // asked in a classic line on a meta connection
+	hit    bool   // classic: the value is there, its END is not
 	exact  bool   // a batch that must not be
 
 	got  atomic.Int32 // complete replies
@@ -55,32 +58,37 @@ func newCallPool() *sync.Pool {
 
 func newCall() *call { return callPool.Get().(*call) }
 
+// single makes k a call for one operation.
+func (k *call) single(req *Request) {
+	k.oneReq[0] = *req
+	k.reqs, k.replies = k.oneReq[:], k.oneReply[:]
+}
+
 // recycle gives back a call that has been answered, or was never submitted.
 func (k *call) recycle() {
 	if k.spent {
 		return
 	}
-	k.req, k.keys, k.replies, k.reply, k.pending = Request{}, nil, nil, Reply{}, Reply{}
+	k.oneReq[0], k.oneReply[0], k.pending = Request{}, Reply{}, Reply{}
+	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
-	k.lines, k.exact, k.many = false, false, false
+	k.lines, k.hit, k.exact, k.many = false, false, false, false
 	k.got.Store(0)
 	callPool.Put(k)
 }
 
-// slot is where the next reply of k goes.
-func (k *call) slot() *Reply {
-	if k.keys == nil {
-		return &k.reply
-	}
-	return &k.replies[k.got.Load()]
-}
-
 // requests returns how many replies k waits for.
-func (k *call) requests() int {
-	if k.keys == nil {
-		return 1
+func (k *call) requests() int { return len(k.replies) }
+
+// slot is where the next reply of k goes.
+func (k *call) slot() *Reply { return &k.replies[k.got.Load()] }
+
+// op is the operation that the next reply of k answers.
+func (k *call) op() Op {
+	if k.keys != nil {
+		return Get
 	}
-	return len(k.keys)
+	return k.reqs[min(int(k.got.Load()), len(k.reqs)-1)].Op
 }
 
 // skipTo makes misses of the keys of k up to the one at end: replies come in

@@ -18,63 +18,62 @@ type binaryCodec struct {
 	body   binary.Body
 }
 
-func (c *binaryCodec) append(dst []byte, k *call) ([]byte, error) {
+func (c *binaryCodec) append(dst []byte, k *call) (_ []byte, err error) {
 	k.opaque = c.next
-	if k.keys == nil {
-		out, err := c.appendOne(dst, k)
-		if err == nil {
-			c.next++
-		}
-		return out, err
-	}
 	out, get := dst, binary.GetRequest{Quiet: true}
+	for i := range k.reqs {
+		if out, err = c.appendRequest(out, &k.reqs[i], k.opaque+uint32(i)); err != nil {
+			return dst, err
+		}
+	}
 	for i, key := range k.keys {
-		var err error
 		get.Key, get.Opaque = key, k.opaque+uint32(i)
 		if out, err = binary.AppendGet(out, &get); err != nil {
 			return dst, err
 		}
 	}
-	c.next += uint32(len(k.keys)) + 1
-	k.many = true
-	return binary.AppendNoop(out, k.opaque+uint32(len(k.keys))), nil
+	c.next += uint32(k.requests()) + 1
+	k.many = k.keys != nil || len(k.reqs) > 1
+	if k.keys != nil {
+		out = binary.AppendNoop(out, k.opaque+uint32(len(k.keys)))
+	}
+	return out, nil
 }
 
-func (c *binaryCodec) appendOne(dst []byte, k *call) ([]byte, error) {
-	r := &k.req
+func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte, error) {
 	switch {
 	case r.Op == CompareAndSwap:
 		return binary.AppendStore(dst, &binary.StoreRequest{
-			Key: r.Key, Value: r.Value, Opaque: k.opaque,
+			Key: r.Key, Value: r.Value, Opaque: opaque,
 			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration), CAS: binaryCAS(r.CAS),
 		})
 	case r.Op.stores():
 		return binary.AppendStore(dst, &binary.StoreRequest{
-			Key: r.Key, Value: r.Value, Opaque: k.opaque, Mode: binaryMode(r.Op),
+			Key: r.Key, Value: r.Value, Opaque: opaque, Mode: binaryMode(r.Op),
 			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration),
 		})
 	}
 	switch r.Op {
 	case Get:
-		return binary.AppendGet(dst, &binary.GetRequest{Key: r.Key, Opaque: k.opaque})
+		return binary.AppendGet(dst, &binary.GetRequest{Key: r.Key, Opaque: opaque})
 	case GetAndTouch:
 		return binary.AppendGetAndTouch(dst, &binary.GetAndTouchRequest{
-			Key: r.Key, Opaque: k.opaque, Expiration: binaryExpiration(r.Expiration),
+			Key: r.Key, Opaque: opaque, Expiration: binaryExpiration(r.Expiration),
 		})
 	case Touch:
 		return binary.AppendTouch(dst, &binary.TouchRequest{
-			Key: r.Key, Opaque: k.opaque, Expiration: binaryExpiration(r.Expiration),
+			Key: r.Key, Opaque: opaque, Expiration: binaryExpiration(r.Expiration),
 		})
 	case Delete:
-		return binary.AppendDelete(dst, &binary.DeleteRequest{Key: r.Key, Opaque: k.opaque})
+		return binary.AppendDelete(dst, &binary.DeleteRequest{Key: r.Key, Opaque: opaque})
 	case Increment, Decrement:
 		return binary.AppendArithmetic(dst, &binary.ArithmeticRequest{
-			Key: r.Key, Opaque: k.opaque, Delta: r.Delta, Decrement: r.Op == Decrement,
+			Key: r.Key, Opaque: opaque, Delta: r.Delta, Decrement: r.Op == Decrement,
 		})
 	case FlushAll:
-		return binary.AppendFlush(dst, &binary.FlushRequest{Opaque: k.opaque}), nil
+		return binary.AppendFlush(dst, &binary.FlushRequest{Opaque: opaque}), nil
 	default: // Version
-		return binary.AppendVersion(dst, k.opaque), nil
+		return binary.AppendVersion(dst, opaque), nil
 	}
 }
 
@@ -133,7 +132,7 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 		*k.slot() = k.pending
 		k.body, k.value, k.pending = noBody, nil, Reply{}
 		k.got.Add(1)
-		if k.keys == nil {
+		if k.keys == nil && int(k.got.Load()) == len(k.reqs) {
 			return 0, true, nil
 		}
 	}
@@ -143,7 +142,7 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 	}
 	at := h.Opaque - k.opaque
 	switch {
-	case at < uint32(k.got.Load()), at > uint32(len(k.keys)):
+	case k.keys == nil && at != uint32(k.got.Load()), at < uint32(k.got.Load()), at > uint32(k.requests()):
 		return 0, false, errMispaired
 	case h.Opcode != c.opcode(k, at):
 		return 0, false, errMispaired
@@ -174,7 +173,7 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 	}
 	*k.slot() = reply
 	k.got.Add(1)
-	return n + m, k.keys == nil, nil
+	return n + m, k.keys == nil && int(k.got.Load()) == len(k.reqs), nil
 }
 
 // opcode returns that of request number at of k.
@@ -185,7 +184,7 @@ func (c *binaryCodec) opcode(k *call, at uint32) binary.Opcode {
 		}
 		return binary.OpGetQ
 	}
-	return binaryOpcodes[k.req.Op]
+	return binaryOpcodes[k.op()]
 }
 
 var binaryOpcodes = [opEnd]binary.Opcode{
@@ -203,7 +202,7 @@ func (c *binaryCodec) hit() Reply {
 
 // result turns a reply that is all there into a Reply.
 func (c *binaryCodec) result(k *call) (Reply, error) {
-	h, body, op := &c.header, &c.body, k.req.Op
+	h, body, op := &c.header, &c.body, k.op()
 	switch h.Status {
 	case binary.StatusOK:
 		reply := Reply{Status: OK, Number: body.Number}

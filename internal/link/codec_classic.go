@@ -11,12 +11,22 @@ type classicCodec struct {
 	reply    classic.Reply
 }
 
-func (c *classicCodec) append(dst []byte, k *call) ([]byte, error) {
-	r := &k.req
-	switch {
-	case k.keys != nil:
+func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
+	if k.keys != nil {
 		return classic.AppendGets(dst, k.keys...)
-	case r.Op.stores():
+	}
+	out = dst
+	for i := range k.reqs {
+		if out, err = c.appendRequest(out, &k.reqs[i]); err != nil {
+			return dst, err
+		}
+	}
+	k.many = len(k.reqs) > 1
+	return out, nil
+}
+
+func (c *classicCodec) appendRequest(dst []byte, r *Request) ([]byte, error) {
+	if r.Op.stores() {
 		return classic.AppendStore(dst, &classic.StoreRequest{
 			Key: r.Key, Value: r.Value, Mode: classicMode(r.Op),
 			ClientFlags: r.Flags, Expiration: r.Expiration, CAS: r.CAS,
@@ -58,74 +68,106 @@ func classicMode(op Op) classic.StoreMode {
 
 func (c *classicCodec) consume(k *call, b []byte) (used int, done bool, err error) {
 	for {
-		n, more, done, err := c.consumeLine(k, b[used:])
+		n, state, err := c.consumeLine(k, b[used:])
 		used += n
-		if err != nil {
+		switch {
+		case err != nil:
 			return used, false, notReply(k, b[used:], err)
-		}
-		if done || !more {
-			return used, done, nil
+		case state == lineShort:
+			return used, false, nil
+		case state == lineLast && (k.keys != nil || int(k.got.Load()) == len(k.reqs)):
+			return used, true, nil
 		}
 	}
 }
 
-// consumeLine takes one line, with its value if it has one. more reports
-// whether it is worth going on with the bytes behind it.
-func (c *classicCodec) consumeLine(k *call, b []byte) (n int, more, done bool, err error) {
+// lineState says what a line was.
+type lineState uint8
+
+const (
+	lineShort lineState = iota // not all there
+	lineMore                   // more lines of the same request follow
+	lineLast                   // the last one of its request
+)
+
+// consumeLine takes one line, with its value if it has one.
+func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, err error) {
 	if k.body == bodyRead {
 		n, ok, err := k.endValue(b)
-		if ok {
-			k.got.Add(1)
-		}
-		return n, ok, false, err
+		return n, k.valued(ok), err
 	}
 	r := &c.reply
 	n, err = classic.Parse(b, r)
 	if err != nil || n == 0 {
-		return 0, false, false, err
+		return 0, lineShort, err
 	}
 	switch {
 	case r.Code == classic.CodeError:
-		return n, false, true, c.refuse(k)
+		return n, lineLast, c.refuse(k)
 	case !k.reads():
-		return n, false, true, c.answer(k)
+		return n, lineLast, c.answer(k)
 	case r.Code == classic.CodeEnd:
-		k.skipTo(k.requests())
-		return n, false, true, nil
+		k.endRead()
+		return n, lineLast, nil
 	case r.Code != classic.CodeValue || !r.HasCAS:
-		return 0, false, false, errMispaired
+		return 0, lineShort, errMispaired
 	}
 	// A value that is not all there will be looked at again: nothing may
 	// change before it is.
 	at := k.find(r.Key())
 	switch {
 	case at < 0:
-		return 0, false, false, errMispaired
+		return 0, lineShort, errMispaired
 	case r.Size > c.maxValue:
-		return 0, false, false, classic.ErrSizeTooLarge
+		return 0, lineShort, classic.ErrSizeTooLarge
 	case r.Size < directSize && len(b)-n < r.Size+len(crlf):
-		return 0, false, false, nil
+		return 0, lineShort, nil
 	}
 	k.skipTo(at)
 	m, ok, err := k.takeValue(b[n:], r.Size, Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS})
-	if ok {
-		k.got.Add(1)
+	return n + m, k.valued(ok), err
+}
+
+// valued notes that the value of a retrieval is there, if it is. A batch of keys
+// goes on to the next key; a request for one is over with its END.
+func (k *call) valued(ok bool) lineState {
+	if !ok {
+		return lineShort
 	}
-	return n + m, ok, false, err
+	if k.keys != nil {
+		k.got.Add(1)
+	} else {
+		k.hit = true
+	}
+	return lineMore
+}
+
+// endRead ends a retrieval: what has no value is a miss.
+func (k *call) endRead() {
+	switch {
+	case k.keys != nil:
+		k.skipTo(len(k.keys))
+	case k.hit:
+		k.hit = false
+		k.got.Add(1)
+	default:
+		k.skipTo(int(k.got.Load()) + 1)
+	}
 }
 
 // find returns the place of key among those of k that have no reply, -1 if it
 // is none of them.
 func (k *call) find(key []byte) int {
+	at := int(k.got.Load())
 	if k.keys == nil {
-		if k.got.Load() == 0 && string(key) == k.req.Key {
-			return 0
+		if k.hit || k.reqs[at].Key != string(key) {
+			return -1
 		}
-		return -1
+		return at
 	}
-	for i := int(k.got.Load()); i < len(k.keys); i++ {
-		if k.keys[i] == string(key) {
-			return i
+	for ; at < len(k.keys); at++ {
+		if k.keys[at] == string(key) {
+			return at
 		}
 	}
 	return -1
@@ -134,7 +176,7 @@ func (k *call) find(key []byte) int {
 // answer takes the one line that answers k. Nothing in it proves that it is
 // the answer to k and not to another request; the order does.
 func (c *classicCodec) answer(k *call) error {
-	r, op := &c.reply, k.req.Op
+	r, op := &c.reply, k.op()
 	reply := Reply{Status: OK}
 	switch r.Code {
 	case classic.CodeStored:
@@ -186,16 +228,18 @@ func (c *classicCodec) answer(k *call) error {
 	return nil
 }
 
-// refuse ends k with an error line. It is the error of every key that has no
-// reply; the *ServerError is returned when nothing behind it can be trusted.
+// refuse gives the request that is next an error line for its reply, a batch of
+// keys all that have none. The *ServerError is returned when nothing behind it
+// can be trusted.
 func (c *classicCodec) refuse(k *call) error {
 	refusal := &ServerError{Kind: c.reply.Class.String(), Message: string(c.reply.Text())}
-	if !c.reply.InStep(k.req.Op.stores()) {
+	if !c.reply.InStep(k.op().stores()) {
 		return refusal
 	}
-	for range k.requests() - int(k.got.Load()) {
-		*k.slot() = Reply{Status: Refused, Err: refusal}
-		k.got.Add(1)
+	k.hit = false
+	k.refuse(refusal)
+	for k.keys != nil && int(k.got.Load()) < len(k.keys) {
+		k.refuse(refusal)
 	}
 	return nil
 }

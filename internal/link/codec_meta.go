@@ -44,7 +44,7 @@ func appendOpaque(dst []byte, n uint32) []byte {
 const getFields = meta.FieldValue | itemFields
 
 func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
-	if k.lines = m.inLines(k); k.lines {
+	if k.lines = k.keys != nil && !m.pure && !k.exact && len(k.keys) > requestsPerTurn; k.lines {
 		return m.classic.append(dst, k)
 	}
 	k.opaque = m.next
@@ -57,14 +57,9 @@ func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
 	return out, nil
 }
 
-// inLines reports whether k is better asked, or can only be asked, in classic
-// lines.
-func (m *metaCodec) inLines(k *call) bool {
-	if k.keys != nil {
-		return !m.pure && !k.exact && len(k.keys) > requestsPerTurn
-	}
-	return k.req.Op == Touch || k.req.Op == FlushAll || k.req.Op == Version
-}
+// isClassic lists the operations for which there is no meta command, or one
+// that means something else.
+func isClassic(op Op) bool { return op == Touch || op == FlushAll || op == Version }
 
 // requestsPerTurn is how many requests of one connection memcached serves
 // before it looks after the others (its option -R, by default). A batch of more
@@ -73,13 +68,29 @@ func (m *metaCodec) inLines(k *call) bool {
 // at 100 keys, no less below 20.
 const requestsPerTurn = 20
 
-func (m *metaCodec) appendRequests(dst []byte, k *call) ([]byte, error) {
+func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) {
 	var digits [8]byte
-	if k.keys != nil {
-		return m.appendBatch(dst, k)
+	out, m.get.Want = dst, getFields
+	for i, key := range k.keys {
+		m.get.Key, m.get.Opaque = key, appendOpaque(digits[:0], k.opaque+uint32(i))
+		if out, err = meta.AppendGet(out, &m.get); err != nil {
+			return dst, err
+		}
 	}
-	r := &k.req
-	common := meta.Common{Key: r.Key, Opaque: appendOpaque(digits[:0], k.opaque)}
+	for i := range k.reqs {
+		if out, err = m.appendRequest(out, &k.reqs[i], k.opaque+uint32(i)); err != nil {
+			return dst, err
+		}
+	}
+	return out, nil
+}
+
+func (m *metaCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte, error) {
+	if isClassic(r.Op) {
+		return m.classic.appendRequest(dst, r)
+	}
+	var digits [8]byte
+	common := meta.Common{Key: r.Key, Opaque: appendOpaque(digits[:0], opaque)}
 	switch {
 	case r.Op.stores():
 		set := meta.SetRequest{Common: common, Value: r.Value, Mode: metaMode(r.Op), ClientFlags: r.Flags, TTL: r.Expiration}
@@ -115,27 +126,23 @@ func metaMode(op Op) meta.SetMode {
 	return meta.Set // CompareAndSwap: the condition is the CAS
 }
 
-func (m *metaCodec) appendBatch(dst []byte, k *call) ([]byte, error) {
-	var digits [8]byte
-	out := dst
-	m.get.Want = getFields
-	for i, key := range k.keys {
-		var err error
-		m.get.Key = key
-		m.get.Opaque = appendOpaque(digits[:0], k.opaque+uint32(i))
-		if out, err = meta.AppendGet(out, &m.get); err != nil {
-			return dst, err
-		}
-	}
-	return out, nil
-}
-
 func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) {
 	if k.lines {
 		return m.classic.consume(k, b)
 	}
 	want := int32(k.requests())
 	for k.got.Load() < want {
+		if isClassic(k.op()) {
+			n, state, err := m.classic.consumeLine(k, b[used:])
+			used += n
+			if err != nil {
+				return used, false, notReply(k, b[used:], err)
+			}
+			if state != lineLast {
+				return used, false, nil
+			}
+			continue
+		}
 		n, ok, err := m.consumeOne(k, b[used:])
 		used += n
 		if err != nil {
@@ -220,7 +227,8 @@ func (m *metaCodec) paired(k *call) bool {
 // result turns the header in m.reply into a Reply, the value excepted.
 func (m *metaCodec) result(k *call) (Reply, error) {
 	r, reads := &m.reply, k.reads()
-	counts := k.req.Op == Increment || k.req.Op == Decrement
+	op := k.op()
+	counts := op == Increment || op == Decrement
 	switch {
 	case r.Code == meta.CodeValue && counts && !reads:
 		return Reply{Status: OK}, nil
@@ -239,7 +247,7 @@ func (m *metaCodec) result(k *call) (Reply, error) {
 		return Reply{Status: Exists}, nil
 	case r.Code == meta.CodeError:
 		refusal := &ServerError{Kind: r.Class.String(), Message: string(r.Message())}
-		if !r.InStep(k.req.Op.stores()) {
+		if !r.InStep(op.stores()) {
 			return Reply{}, refusal
 		}
 		return Reply{Status: Refused, Err: refusal}, nil
@@ -250,13 +258,11 @@ func (m *metaCodec) result(k *call) (Reply, error) {
 // itemFields are what every reply with a value must carry beside it.
 const itemFields = meta.FieldClientFlags | meta.FieldCAS
 
-// reads reports whether k asks for items.
-func (k *call) reads() bool { return k.keys != nil || k.req.Op == Get || k.req.Op == GetAndTouch }
+// reads reports whether the next reply of k answers a read.
+func (k *call) reads() bool {
+	op := k.op()
+	return op == Get || op == GetAndTouch
+}
 
 // want names what k waits for, in the text of errors.
-func (k *call) want() string {
-	if k.keys != nil {
-		return Get.String()
-	}
-	return k.req.Op.String()
-}
+func (k *call) want() string { return k.op().String() }

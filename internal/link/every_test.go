@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -42,48 +43,62 @@ func onEveryServer(t *testing.T, f func(t *testing.T, l *Link)) {
 
 func TestEveryOperation(t *testing.T) { onEveryServer(t, testEveryOperation) }
 
-// The outcome of a random script is the same in every protocol.
-func TestProtocolsAgree(t *testing.T) {
+// The outcome of a random script is the same in every protocol, and the same
+// again when its operations are sent many at a time.
+func TestProtocolsAndPipelinesAgree(t *testing.T) {
 	s := realserver.Start(t, realserver.Config{Version: realserver.Newest})
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	script := func(p Protocol) (outcomes []string) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	script := make([]Request, 5000)
+	for i := range script {
+		r := &script[i]
+		*r = Request{
+			Op: Op(1 + rng.IntN(int(Decrement))), Key: fmt.Sprint(rng.IntN(8)),
+			Flags: rng.Uint32N(3), Delta: rng.Uint64N(20), CAS: rng.Uint64N(2) << 60,
+			Expiration: []int32{0, 0, 0, 0, 100, -1}[rng.IntN(6)],
+		}
+		switch {
+		case r.Op.stores() && rng.IntN(50) == 0:
+			r.Value = make([]byte, directSize+rng.IntN(100))
+		case r.Op.stores() && rng.IntN(10) != 0:
+			r.Value = fmt.Append(nil, rng.IntN(100))
+		}
+	}
+	run := func(p Protocol, most int) (outcomes []string) {
 		l := newLink(t, "tcp", s.Addr(), 5*time.Second)
 		l.cfg.Protocol = p
 		_, err := l.Do(context.Background(), &Request{Op: FlushAll})
 		require.NoError(t, err)
-		rng := rand.New(rand.NewPCG(seed, 0))
-		cas := map[string]uint64{}
-		for range 3000 {
-			op := Op(1 + rng.IntN(int(Decrement)))
-			req := Request{
-				Op: op, Key: fmt.Sprintf("%d.%d", p, rng.IntN(8)), Delta: rng.Uint64N(20), Flags: rng.Uint32N(3),
-				Expiration: []int32{0, 0, 0, 0, 100, -1}[rng.IntN(6)],
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var keyed []Request
+		for _, r := range script {
+			r.Key = fmt.Sprintf("%d.%d.%s", p, most, r.Key)
+			keyed = append(keyed, r)
+		}
+		for rest := keyed; len(rest) > 0; {
+			n := min(1+rng.IntN(most), len(rest))
+			share := &Share{Link: l, Reqs: rest[:n]}
+			Gather(context.Background(), []*Share{share})
+			require.NoError(t, share.Err)
+			require.Len(t, share.Replies, n)
+			for i, r := range share.Replies {
+				req := rest[i]
+				outcomes = append(outcomes, fmt.Sprintf("%s %s %d bytes, expiring %d: %d %d %d %q",
+					req.Op, req.Key[len(req.Key)-1:], len(req.Value), req.Expiration, r.Status, r.Flags, r.Number,
+					bytes.TrimRight(r.Value, " "))) // decr pads, but not an item whose value is on its way out
 			}
-			value := fmt.Append(nil, rng.IntN(100))
-			if rng.IntN(10) == 0 {
-				value = nil
-			}
-			if op.stores() {
-				req.Value = value
-			}
-			if op == CompareAndSwap {
-				req.CAS = cas[req.Key]
-			}
-			reply, err := l.Do(context.Background(), &req)
-			require.NoError(t, err, op)
-			if reply.Status == OK && (op == Get || op == GetAndTouch) {
-				cas[req.Key] = reply.CAS
-			}
-			outcomes = append(outcomes, fmt.Sprintf("%s %s %q %d: %d %d %d %q", req.Op, req.Key[2:], req.Value, req.Expiration, reply.Status, reply.Flags, reply.Number, reply.Value))
+			rest = rest[n:]
 		}
 		return outcomes
 	}
-	want := script(Meta)
+	want := run(Meta, 1)
 	for name, p := range protocols {
-		got := script(p)
-		for i := range want {
-			require.Equal(t, want[i], got[i], "%s, operation %d", name, i)
+		for _, most := range []int{1, 60} {
+			got := run(p, most)
+			for i := range want {
+				require.Equal(t, want[i], got[i], "%s, %d at a time, operation %d", name, most, i)
+			}
 		}
 	}
 }

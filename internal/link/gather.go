@@ -2,21 +2,24 @@ package link
 
 import "context"
 
-// This file performs a batch of gets over several servers in the calling
-// goroutine: it writes to every server before it reads any.
+// This file performs a batch over several servers in the calling goroutine: it
+// writes to every server before it reads any.
 
-// Share is the part of a batch that one server answers.
+// Share is the part of a batch that one server answers: gets of Keys, or Reqs.
 type Share struct {
 	Link *Link
-	Keys []string // in wire order; not modified after Gather has begun, nor reused
 
-	// Set by Gather: the replies to Keys[:len(Replies)], and why the rest has
-	// none.
+	// In wire order. Neither is modified after Gather has begun, nor reused.
+	Keys []string
+	Reqs []Request
+
+	// Set by Gather: the replies to the first len(Replies) of them, and why the
+	// rest has none.
 	Replies []Reply
 	Err     error
 
 	buf     []Reply // Replies grows in it
-	sent    int     // keys asked for, that is where the window ends
+	sent    int     // requests sent, that is where the window ends
 	conn    *conn
 	call    *call // the window under way
 	dial    *dialing
@@ -25,15 +28,19 @@ type Share struct {
 	doubt   []int // replies that may be the stub of a lease
 }
 
-// window is how many keys are asked of one server at a time. It bounds memory
-// here and in the server's buffers.
-const window = 1000
+// A window is what is asked of one server at a time: this many requests, or one
+// more than this many bytes of values. It bounds memory here and in the server's
+// buffers.
+const (
+	windowRequests = 1000
+	windowBytes    = 64 << 10
+)
 
 // Gather performs all shares. When ctx ends first, each share has what came in
 // time, and the cause as its error.
 func Gather(ctx context.Context, shares []*Share) {
 	for _, s := range shares {
-		s.buf = make([]Reply, len(s.Keys))
+		s.buf = make([]Reply, s.len())
 		s.start(ctx)
 	}
 	for _, s := range shares {
@@ -85,7 +92,7 @@ func (s *Share) note(k *call) {
 
 // start sends the first window if there is a connection, else begins to dial.
 func (s *Share) start(ctx context.Context) {
-	if len(s.Keys) == 0 {
+	if s.len() == 0 {
 		return
 	}
 	if c := s.Link.current.Load(); c != nil {
@@ -114,13 +121,27 @@ func (s *Share) afterDial(ctx context.Context) {
 	s.dial = nil
 }
 
+func (s *Share) len() int { return len(s.Keys) + len(s.Reqs) } // one is empty
+
 // next prepares the window behind the replies that are there.
 func (s *Share) next() {
 	from := len(s.Replies)
-	s.sent = min(from+window, len(s.Keys))
-	s.call = newCall()
-	s.call.exact = s.exact
-	s.call.keys, s.call.replies = s.Keys[from:s.sent:s.sent], s.buf[from:s.sent:s.sent]
+	s.sent = min(from+windowRequests, s.len())
+	bytes := 0
+	for i := from; i < min(s.sent, len(s.Reqs)); i++ {
+		if bytes += len(s.Reqs[i].Value); bytes > windowBytes {
+			s.sent = i + 1
+		}
+	}
+	k := newCall()
+	k.exact = s.exact
+	if s.Reqs != nil {
+		k.reqs = s.Reqs[from:s.sent:s.sent]
+	} else {
+		k.keys = s.Keys[from:s.sent:s.sent]
+	}
+	k.replies = s.buf[from:s.sent:s.sent]
+	s.call = k
 }
 
 func (s *Share) send(ctx context.Context) {
@@ -154,11 +175,11 @@ func (s *Share) await(ctx context.Context) {
 		}
 		// The reader of the lost connection may still write to the old buffer.
 		s.retried = true
-		s.buf = append(make([]Reply, 0, len(s.Keys)), s.Replies...)[:len(s.Keys)]
+		s.buf = append(make([]Reply, 0, len(s.buf)), s.Replies...)[:len(s.buf)]
 		s.Replies = s.buf[:len(s.Replies)]
 	}
 	s.call = nil
-	if len(s.Replies) < len(s.Keys) {
+	if len(s.Replies) < len(s.buf) {
 		s.next()
 		s.send(ctx)
 	}

@@ -76,12 +76,12 @@ func (l *Link) at(clock int64) time.Time { return l.base.Add(time.Duration(clock
 // a request that cannot be sent.
 func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
 	k := newCall()
-	k.req = *req
+	k.single(req)
 	k, err := l.do(ctx, k)
 	if err != nil {
 		return Reply{}, err // the reader may still hold k
 	}
-	reply := k.reply
+	reply := k.oneReply[0]
 	k.recycle()
 	return reply, nil
 }

@@ -32,7 +32,15 @@ func mayRepeat(c *conn, k *call, err error) bool {
 	if !silent {
 		return false
 	}
-	return !lost.Sent || k.keys != nil || repeatable[k.req.Op]
+	if !lost.Sent {
+		return true
+	}
+	for i := range k.reqs {
+		if !repeatable[k.reqs[i].Op] {
+			return false
+		}
+	}
+	return true
 }
 
 // lost turns the reason why c closed into what became of k.
@@ -51,9 +59,11 @@ func (c *conn) lost(k *call, err error) error {
 // connection may still be at work on the old one.
 func (k *call) again() *call {
 	n := newCall()
-	n.req, n.keys, n.exact = k.req, k.keys, k.exact
-	if k.keys != nil {
-		n.replies = make([]Reply, len(k.keys))
+	n.exact = k.exact
+	if k.keys == nil && len(k.reqs) == 1 {
+		n.single(&k.reqs[0])
+		return n
 	}
+	n.reqs, n.keys, n.replies = k.reqs, k.keys, make([]Reply, len(k.replies))
 	return n
 }
