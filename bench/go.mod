@@ -7,6 +7,7 @@ require (
 	github.com/bradfitz/gomemcache v0.0.0-20260422231931-4d751bb6e37c
 	github.com/grafana/gomemcache v0.0.0-20251127154401-74f93547077b
 	github.com/rainycape/memcache v0.0.0-20150622160815-1031fa0ce2f2
+	github.com/stretchr/testify v1.12.1
 	github.com/vaquero-cache/memcache v0.0.0
 )
 
@@ -14,6 +15,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sys v0.30.0 // indirect
 )
 

@@ -21,12 +21,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vaquero-cache/memcache/bench/internal/echo"
 	"github.com/vaquero-cache/memcache/bench/internal/report"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 	"github.com/vaquero-cache/memcache/bench/internal/table"
 )
 
 func main() {
+	echo.ServeIfChild()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := vbench(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	cancel()
@@ -75,6 +77,7 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 	s := &table.Session{
 		Report:   &report.Report{Title: t.Help, Conditions: report.Machine()},
 		Progress: progress,
+		Live:     isTerminal(progress),
 		Options:  run.Options{Rounds: *rounds, Slice: *slice},
 	}
 	s.Report.Add("command", "`go run ./cmd/vbench %s`", strings.Join(args, " "))
@@ -102,7 +105,7 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 		return err
 	}
 	if *jsonFile != "" {
-		if err := writeFile(*jsonFile, s.Report.JSON); err != nil {
+		if err := writeFile(*jsonFile, s.Report.Write); err != nil {
 			return err
 		}
 	}
@@ -122,4 +125,14 @@ func writeFile(name string, write func(io.Writer) error) error {
 		return err
 	}
 	return f.Close()
+}
+
+// isTerminal reports whether w shows what is written to somebody.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -54,17 +54,21 @@ type Kind struct {
 // Names of the contenders that tables compare with.
 const (
 	Vaquero      = "vaquero"
+	VaqueroMeta  = "vaquero-meta"
 	Gomemcache   = "gomemcache"
 	QuangTung    = "quangtung"
+	FloorEcho    = "floor-echo"
 	FloorMeta    = "floor-meta"
 	FloorClassic = "floor-classic"
 )
 
 // Kinds are all there are.
 var Kinds = []Kind{
+	{FloorEcho, openEcho},
 	{FloorMeta, floorMeta.open},
 	{FloorClassic, floorClassic.open},
 	{Vaquero, opener(openVaquero)},
+	{VaqueroMeta, opener(openVaqueroMeta)},
 	{Gomemcache, opener(openGomemcache)},
 	{"grafana", opener(openGrafana)},
 	{"rainycape", opener(openRainycape)},

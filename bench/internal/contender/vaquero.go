@@ -3,9 +3,14 @@ package contender
 import "github.com/vaquero-cache/memcache"
 
 // openVaquero opens this project's client with its settings as they are.
-func openVaquero(t Target) (*client, error) {
+func openVaquero(t Target) (*client, error) { return vaquero(t, memcache.Auto), nil }
+
+// openVaqueroMeta opens it for the meta protocol alone.
+func openVaqueroMeta(t Target) (*client, error) { return vaquero(t, memcache.Meta), nil }
+
+func vaquero(t Target, p memcache.Protocol) *client {
 	c := memcache.New(t.Addrs...)
-	c.Timeout, c.DialContext = timeout, t.Dial
+	c.Timeout, c.DialContext, c.Protocol = timeout, t.Dial, p
 	return &client{
 		get: func(key string) ([]byte, error) {
 			item, err := c.Get(key)
@@ -19,5 +24,5 @@ func openVaquero(t Target) (*client, error) {
 		},
 		multi: multiOf(c.GetMulti, func(it *memcache.Item) []byte { return it.Value }),
 		close: func() { c.Close() },
-	}, nil
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 )
 
-// Markdown writes the report: conditions, one table for each row, and a summary
-// of ratios over all rows.
+// Markdown writes the report: conditions, a summary of each ratio over all rows,
+// and one table for each row.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n", r.Title)
@@ -22,6 +22,11 @@ func (r *Report) Markdown(w io.Writer) error {
 	for _, s := range r.Skipped {
 		fmt.Fprintf(&b, "- skipped: %s\n", s)
 	}
+	if len(r.Rows) > 1 {
+		for _, ratio := range r.Ratios {
+			r.summary(&b, ratio)
+		}
+	}
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "\n### %s\n\n", row.Name)
 		if row.Error != "" {
@@ -30,97 +35,9 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		r.row(&b, row)
 	}
-	if len(r.Rows) > 1 {
-		for _, ratio := range r.Ratios {
-			r.summary(&b, ratio)
-		}
-	}
+	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// column is one column of a row's table.
-type column struct {
-	name string
-	cell func(client string, own []run.Slice) string
-}
-
-// row writes one line for each client.
-func (r *Report) row(b *strings.Builder, row *Row) {
-	columns := figures(row)
-	for _, ratio := range r.Ratios {
-		columns = append(columns, column{ratio.String(), func(client string, _ []run.Slice) string {
-			if s, ok := ratio.Over(row, client); ok {
-				return s.String()
-			}
-			return "–"
-		}})
-	}
-	header := []string{"client"}
-	for _, c := range columns {
-		header = append(header, c.name)
-	}
-	heading(b, header)
-	for _, client := range row.Clients {
-		own := run.Of(row.Slices, client)
-		cells := []string{client}
-		for _, c := range columns {
-			cells = append(cells, c.cell(client, own))
-		}
-		line(b, cells)
-	}
-}
-
-// figures are the columns that stand for themselves: medians over the rounds.
-func figures(row *Row) []column {
-	first := row.Slices[0]
-	columns := []column{
-		median("op/s", (*run.Slice).Speed),
-		median("p25 µs", micros(P25.Of)),
-		median("p50 µs", micros(P50.Of)),
-		median("p99 µs", micros(P99.Of)),
-		{"CPU µs (user + sys)", func(_ string, own []run.Slice) string {
-			return fmt.Sprintf("%s (%s + %s)",
-				middle(own, micros((*run.Slice).CPU)),
-				middle(own, micros(func(s *run.Slice) float64 { return s.PerOp(int64(s.User)) })),
-				middle(own, micros(func(s *run.Slice) float64 { return s.PerOp(int64(s.System)) })))
-		}},
-		median("allocs", func(s *run.Slice) float64 { return s.PerOp(s.Allocs) }),
-		median("B", func(s *run.Slice) float64 { return s.PerOp(s.AllocBytes) }),
-	}
-	if first.Reads >= 0 {
-		columns = append(columns,
-			median("reads", func(s *run.Slice) float64 { return s.PerOp(s.Reads) }),
-			median("writes", func(s *run.Slice) float64 { return s.PerOp(s.Writes) }))
-	}
-	if first.Traffic != nil {
-		columns = append(columns,
-			median("B to servers", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Received) }),
-			median("B back", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Sent) }),
-			median("server yields", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Yields) }))
-	}
-	if first.HogUnits > 0 {
-		columns = append(columns, median("hog units/ms", func(s *run.Slice) float64 {
-			return float64(s.HogUnits) / (s.Elapsed.Seconds() * 1e3)
-		}))
-	}
-	return columns
-}
-
-func median(name string, of func(*run.Slice) float64) column {
-	return column{name, func(_ string, own []run.Slice) string { return middle(own, of) }}
-}
-
-func middle(own []run.Slice, of func(*run.Slice) float64) string {
-	numbers := make([]float64, len(own))
-	for i := range own {
-		numbers[i] = of(&own[i])
-	}
-	return digits(spread(numbers).Median)
-}
-
-func micros(of func(*run.Slice) float64) func(*run.Slice) float64 {
-	return func(s *run.Slice) float64 { return of(s) / 1e3 }
 }
 
 // summary writes one ratio for all rows and clients.
@@ -138,14 +55,121 @@ func (r *Report) summary(b *strings.Builder, ratio Ratio) {
 	for _, row := range r.Rows {
 		cells := []string{row.Name}
 		for _, client := range clients {
-			cell := "–"
-			if s, ok := ratio.Over(row, client); ok {
-				cell = s.String()
-			}
-			cells = append(cells, cell)
+			cells = append(cells, orDash(ratio.Over(row, client)))
 		}
 		line(b, cells)
 	}
+}
+
+// column is one column of a row's table.
+type column struct {
+	name string
+	cell func(client string, own []run.Slice) string
+}
+
+// row writes one line for each client.
+func (r *Report) row(b *strings.Builder, row *Row) {
+	columns := r.columns(row)
+	header := []string{"client"}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	heading(b, header)
+	for _, client := range row.Clients {
+		own := run.Of(row.Slices, client)
+		cells := []string{client}
+		for _, c := range columns {
+			cells = append(cells, c.cell(client, own))
+		}
+		line(b, cells)
+	}
+}
+
+func (r *Report) columns(row *Row) []column {
+	var columns []column
+	if !r.Small {
+		columns = figuresOf(row)
+	}
+	if row.Slices[0].Items > 1 {
+		columns = append(columns, median("ns per item", (*run.Slice).PerItem))
+		if r.Floor != "" {
+			columns = append(columns, column{"… above " + r.Floor, func(client string, _ []run.Slice) string {
+				return orDash(row.compare(client, r.Floor, func(own, base *run.Slice) float64 {
+					return own.PerItem() - base.PerItem()
+				}))
+			}})
+		}
+	}
+	if r.Small {
+		columns = append(columns, median("allocs", func(s *run.Slice) float64 {
+			return s.PerOp(s.Allocs) / float64(s.Items)
+		}))
+	}
+	for _, ratio := range r.Ratios {
+		columns = append(columns, column{ratio.String(), func(client string, _ []run.Slice) string {
+			return orDash(ratio.Over(row, client))
+		}})
+	}
+	return columns
+}
+
+// figuresOf are the columns that stand for themselves: medians over the rounds.
+func figuresOf(row *Row) []column {
+	first := row.Slices[0]
+	columns := []column{
+		median("op/s", (*run.Slice).Speed),
+		median("p25 µs", func(s *run.Slice) float64 { return micros(float64(s.P25)) }),
+		median("p50 µs", func(s *run.Slice) float64 { return micros(float64(s.P50)) }),
+		median("p99 µs", func(s *run.Slice) float64 { return micros(float64(s.P99)) }),
+		median("allocs", func(s *run.Slice) float64 { return s.PerOp(s.Allocs) }),
+		median("B", func(s *run.Slice) float64 { return s.PerOp(s.AllocBytes) }),
+	}
+	if first.HogUnits > 0 { // then the processor time is theirs
+		columns = append(columns, median("hog units/ms", func(s *run.Slice) float64 { return s.HogSpeed() / 1e3 }))
+	} else {
+		columns = append(columns, cpuColumn)
+	}
+	if first.Traffic != nil && first.Reads >= 0 {
+		columns = append(columns,
+			median("reads", func(s *run.Slice) float64 { return s.PerOp(s.Reads) }),
+			median("writes", func(s *run.Slice) float64 { return s.PerOp(s.Writes) }))
+	}
+	if first.Traffic != nil {
+		columns = append(columns,
+			median("B to servers", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Received) }),
+			median("B back", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Sent) }),
+			median("server yields", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Yields) }))
+	}
+	return columns
+}
+
+var cpuColumn = column{"CPU µs (user + sys)", func(_ string, own []run.Slice) string {
+	return fmt.Sprintf("%s (%s + %s)",
+		middle(own, func(s *run.Slice) float64 { return micros(s.CPU()) }),
+		middle(own, func(s *run.Slice) float64 { return micros(s.PerOp(int64(s.User))) }),
+		middle(own, func(s *run.Slice) float64 { return micros(s.PerOp(int64(s.System))) }))
+}}
+
+func median(name string, of func(*run.Slice) float64) column {
+	return column{name, func(_ string, own []run.Slice) string { return middle(own, of) }}
+}
+
+func middle(own []run.Slice, of func(*run.Slice) float64) string {
+	numbers := make([]float64, len(own))
+	for i := range own {
+		numbers[i] = of(&own[i])
+	}
+	return digits(spread(numbers).Median)
+}
+
+// micros turns nanoseconds into microseconds.
+func micros(ns float64) float64 { return ns / 1e3 }
+
+func orDash(s Spread, ok bool) string {
+	if !ok {
+		return "–"
+	}
+	return s.String()
 }
 
 func heading(b *strings.Builder, cells []string) {

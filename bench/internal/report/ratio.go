@@ -2,7 +2,7 @@
 // ratios, Markdown and JSON.
 package report
 
-// Figures of a slice, ratios of two, and how many of them become one.
+// Ratios of two slices, and how many of them become one figure.
 
 import (
 	"fmt"
@@ -11,28 +11,62 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 )
 
-// Figure is a number that a slice gives.
-type Figure struct {
-	Name string
-	Of   func(*run.Slice) float64
-}
+// Figure names a number that a slice gives, and that can be compared.
+type Figure string
 
-// The figures that are compared.
-var (
-	Speed = Figure{"speed", (*run.Slice).Speed}
-	CPU   = Figure{"CPU", (*run.Slice).CPU}
-	P25   = Figure{"p25", func(s *run.Slice) float64 { return float64(s.P25) }}
-	P50   = Figure{"p50", func(s *run.Slice) float64 { return float64(s.P50) }}
-	P99   = Figure{"p99", func(s *run.Slice) float64 { return float64(s.P99) }}
+// The figures.
+const (
+	Speed   Figure = "speed"    // operations per second
+	CPU     Figure = "CPU"      // processor time of an operation
+	P25     Figure = "p25"      // of the time of single operations
+	P99     Figure = "p99"      // likewise
+	HogWork Figure = "hog work" // what goroutines beside the callers got done
+	Allocs  Figure = "allocs"   // allocations of an operation
 )
+
+var figures = map[Figure]func(*run.Slice) float64{
+	Speed:   (*run.Slice).Speed,
+	CPU:     (*run.Slice).CPU,
+	P25:     func(s *run.Slice) float64 { return float64(s.P25) },
+	P99:     func(s *run.Slice) float64 { return float64(s.P99) },
+	HogWork: (*run.Slice).HogSpeed,
+	Allocs:  func(s *run.Slice) float64 { return s.PerOp(s.Allocs) },
+}
 
 // Ratio is a figure against the same figure of another client.
 type Ratio struct {
-	Figure
-	Base string
+	Figure Figure `json:"figure"`
+	Base   string `json:"base"`
 }
 
-func (r Ratio) String() string { return r.Name + " × " + r.Base }
+func (r Ratio) String() string { return string(r.Figure) + " × " + r.Base }
+
+// Over forms the ratio of client to the base in each round that both took part in.
+func (r Ratio) Over(row *Row, client string) (Spread, bool) {
+	of := figures[r.Figure]
+	return row.compare(client, r.Base, func(own, base *run.Slice) float64 { return of(own) / of(base) })
+}
+
+// compare condenses what f makes of a client's slice and the base's of each round.
+func (row *Row) compare(client, base string, f func(own, base *run.Slice) float64) (Spread, bool) {
+	bases := map[int]*run.Slice{}
+	for i := range row.Slices {
+		if s := &row.Slices[i]; s.Client == base {
+			bases[s.Round] = s
+		}
+	}
+	var numbers []float64
+	for i := range row.Slices {
+		s := &row.Slices[i]
+		if b := bases[s.Round]; b != nil && s.Client == client {
+			numbers = append(numbers, f(s, b))
+		}
+	}
+	if len(numbers) == 0 {
+		return Spread{}, false
+	}
+	return spread(numbers), true
+}
 
 // Spread is what many numbers become: their quartiles.
 type Spread struct{ Q1, Median, Q3 float64 }
@@ -57,33 +91,13 @@ func (s Spread) String() string {
 // digits shows about three significant ones.
 func digits(x float64) string {
 	switch {
-	case x >= 99.5 || x == 0:
+	case x >= 99.5 || x <= -99.5 || x == 0:
 		return fmt.Sprintf("%.0f", x)
-	case x >= 9.95:
+	case x >= 9.95 || x <= -9.95:
 		return fmt.Sprintf("%.1f", x)
-	case x >= 0.0995:
+	case x >= 0.0995 || x <= -0.0995:
 		return fmt.Sprintf("%.2f", x)
 	default:
 		return fmt.Sprintf("%.3f", x)
 	}
-}
-
-// Over forms the ratio of client to the base in each round that both took part in.
-func (r Ratio) Over(row *Row, client string) (Spread, bool) {
-	all, base := row.Slices, map[int]*run.Slice{}
-	for i := range all {
-		if all[i].Client == r.Base {
-			base[all[i].Round] = &all[i]
-		}
-	}
-	var ratios []float64
-	for i := range all {
-		if b := base[all[i].Round]; b != nil && all[i].Client == client {
-			ratios = append(ratios, r.Of(&all[i])/r.Of(b))
-		}
-	}
-	if len(ratios) == 0 {
-		return Spread{}, false
-	}
-	return spread(ratios), true
 }

@@ -4,8 +4,10 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 )
@@ -14,11 +16,19 @@ import (
 type Report struct {
 	Title      string      `json:"title"`
 	Conditions []Condition `json:"conditions"`
-	Rows       []*Row      `json:"rows"`
 	Skipped    []string    `json:"skipped,omitempty"` // what was left out, and why
+	Rows       []*Row      `json:"rows"`
 
 	// Ratios are shown in each row, and over all rows in a summary.
-	Ratios []Ratio `json:"-"`
+	Ratios []Ratio `json:"ratios"`
+
+	// Floor is the contender whose time per item is taken off in each row, to
+	// show what is a client's own. Empty shows nothing.
+	Floor string `json:"floor,omitempty"`
+
+	// Small is set where operations are a few nanoseconds long, and their number
+	// in a second or in a process says nothing.
+	Small bool `json:"small,omitempty"`
 }
 
 // Condition is something that the numbers depend on.
@@ -40,9 +50,63 @@ type Row struct {
 	Error   string      `json:"error,omitempty"`
 }
 
-// JSON writes all slices of all rounds.
-func (r *Report) JSON(w io.Writer) error {
+// Write writes all slices of all rounds as JSON.
+func (r *Report) Write(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	return e.Encode(r)
+}
+
+// Read reads what Write wrote.
+func Read(from io.Reader) (*Report, error) {
+	r := new(Report)
+	if err := json.NewDecoder(from).Decode(r); err != nil {
+		return nil, err
+	}
+	for _, ratio := range r.Ratios {
+		if figures[ratio.Figure] == nil {
+			return nil, fmt.Errorf("no figure %q", ratio.Figure)
+		}
+	}
+	return r, nil
+}
+
+// errOther means that two reports are not of one table.
+var errOther = errors.New("these are runs of different tables")
+
+// Merge adds the rounds of another run of the same table to r. Conditions that
+// differ are kept side by side.
+func (r *Report) Merge(other *Report) error {
+	if r.Title != other.Title || len(r.Rows) != len(other.Rows) {
+		return errOther
+	}
+	for i, row := range r.Rows {
+		more := other.Rows[i]
+		if row.Name != more.Name || !slices.Equal(row.Clients, more.Clients) {
+			return errOther
+		}
+		if row.Error != "" || more.Error != "" {
+			row.Error, row.Slices = row.Error+more.Error, nil
+			continue
+		}
+		first := 0 // the rounds of the other run come after ours
+		for _, s := range row.Slices {
+			first = max(first, s.Round+1)
+		}
+		for _, s := range more.Slices {
+			s.Round += first
+			row.Slices = append(row.Slices, s)
+		}
+	}
+	for i, c := range other.Conditions {
+		if i < len(r.Conditions) && r.Conditions[i].Name == c.Name && r.Conditions[i].Value != c.Value {
+			r.Conditions[i].Value += "; " + c.Value
+		}
+	}
+	for _, s := range other.Skipped {
+		if !slices.Contains(r.Skipped, s) {
+			r.Skipped = append(r.Skipped, s)
+		}
+	}
+	return nil
 }

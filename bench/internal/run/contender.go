@@ -49,6 +49,7 @@ type Slicer interface {
 type Row struct {
 	Name       string
 	Callers    int // goroutines that work at the same time
+	Items      int // keys, lines or whatever one operation deals with; 0 means 1
 	Contenders []Contender
 
 	// Hogs is the number of goroutines that keep processors busy beside the

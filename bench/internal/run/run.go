@@ -166,7 +166,7 @@ func (r *rowRun) slice(who int) (Slice, error) {
 		return Slice{}, t.err
 	}
 
-	s := Slice{Client: r.Contenders[who].Name, Elapsed: elapsed, HogUnits: units}
+	s := Slice{Client: r.Contenders[who].Name, Items: max(r.Items, 1), Elapsed: elapsed, HogUnits: units}
 	s.put(&start, &end)
 	for _, n := range ops {
 		s.Ops += n

@@ -12,6 +12,7 @@ type Slice struct {
 	Turn   int    `json:"turn"` // place in the order of its round
 
 	Ops     int64         `json:"ops"`
+	Items   int           `json:"items"`      // that each operation dealt with
 	Elapsed time.Duration `json:"elapsed_ns"` // from the common start to the end of the last operation
 
 	// Of single operations, the check of the result not counted.
@@ -42,6 +43,13 @@ func (s *Slice) Speed() float64 { return float64(s.Ops) / s.Elapsed.Seconds() }
 
 // CPU is the processor time of an operation in nanoseconds, user and system.
 func (s *Slice) CPU() float64 { return s.PerOp(int64(s.User + s.System)) }
+
+// PerItem is the lower quartile of an operation's time for each of its items, in
+// nanoseconds.
+func (s *Slice) PerItem() float64 { return float64(s.P25) / float64(s.Items) }
+
+// HogSpeed is how many pieces of work the hogs finished in a second.
+func (s *Slice) HogSpeed() float64 { return float64(s.HogUnits) / s.Elapsed.Seconds() }
 
 // PerOp divides n by the number of operations.
 func (s *Slice) PerOp(n int64) float64 { return float64(n) / float64(s.Ops) }

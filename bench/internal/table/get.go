@@ -36,7 +36,7 @@ func newSingles(fs *flag.FlagSet, defaults singles, servers ...int) Work {
 	if t.hogs > 0 {
 		t.ops = words{"get"}
 	}
-	t.flags(fs, servers, contender.FloorMeta, contender.Vaquero, contender.Gomemcache, contender.QuangTung)
+	t.flags(fs, servers, contender.FloorEcho, contender.FloorMeta, contender.FloorClassic, contender.Vaquero, contender.Gomemcache, contender.QuangTung)
 	fs.Var(&t.callers, "callers", "numbers of callers")
 	fs.Var(&t.ops, "ops", "operations, of get and set")
 	fs.IntVar(&t.hogs, "hogs", t.hogs, "goroutines that keep processors busy beside the callers")
@@ -45,13 +45,15 @@ func newSingles(fs *flag.FlagSet, defaults singles, servers ...int) Work {
 }
 
 func (t *singles) work(ctx context.Context, s *Session) error {
-	picks := map[string]func(*contender.Opened, int) (run.Caller, error){
-		"get": func(o *contender.Opened, i int) (run.Caller, error) { return o.Getter(i) },
-		"set": func(o *contender.Opened, i int) (run.Caller, error) { return o.Setter(i) },
+	ops := map[string]struct {
+		name string
+		callers
+	}{
+		"get": {"GET", func(o *contender.Opened) newCaller { return o.Getter }},
+		"set": {"SET", func(o *contender.Opened) newCaller { return o.Setter }},
 	}
-	names := map[string]string{"get": "GET", "set": "SET"}
 	for _, op := range t.ops {
-		if picks[op] == nil {
+		if _, ok := ops[op]; !ok {
 			return fmt.Errorf("no operation %q: there are get and set", op)
 		}
 	}
@@ -59,23 +61,32 @@ func (t *singles) work(ctx context.Context, s *Session) error {
 		return err
 	}
 	defer t.stop()
-	s.Report.Ratios = ratios(t.kinds,
-		report.Ratio{Figure: report.Speed, Base: contender.Gomemcache},
-		report.Ratio{Figure: report.Speed, Base: contender.QuangTung},
-		report.Ratio{Figure: report.CPU, Base: contender.Gomemcache},
-		report.Ratio{Figure: report.P99, Base: contender.Gomemcache},
-		report.Ratio{Figure: report.P25, Base: contender.FloorMeta},
-		report.Ratio{Figure: report.CPU, Base: contender.FloorMeta},
-	)
+	list := []report.Ratio{
+		{Figure: report.Speed, Base: contender.Gomemcache},
+		{Figure: report.Speed, Base: contender.QuangTung},
+		{Figure: report.P99, Base: contender.Gomemcache},
+	}
+	if t.hogs > 0 {
+		list = append(list, report.Ratio{Figure: report.HogWork, Base: contender.Gomemcache})
+	} else {
+		list = append(list,
+			report.Ratio{Figure: report.CPU, Base: contender.Gomemcache},
+			report.Ratio{Figure: report.P25, Base: contender.FloorMeta},
+			report.Ratio{Figure: report.CPU, Base: contender.FloorMeta})
+	}
+	s.Report.Ratios = ratios(t.kinds, list...)
 	for _, op := range t.ops {
 		for _, servers := range t.servers {
 			for _, callers := range t.callers {
-				name := fmt.Sprintf("%s, %s, %s", names[op], count(callers, "caller"), count(servers, "server"))
+				name := fmt.Sprintf("%s, %s, %s", ops[op].name, count(callers, "caller"), count(servers, "server"))
 				if t.hogs > 0 {
 					name += fmt.Sprintf(", %s of %v", count(t.hogs, "hog"), t.hogWork)
 				}
-				row := t.row(s, name, servers, callers, picks[op])
-				row.Hogs, row.HogWork = t.hogs, t.hogWork
+				row := run.Row{
+					Name: name, Callers: callers, Traffic: t.fleet.Traffic(servers),
+					Hogs: t.hogs, HogWork: t.hogWork,
+					Contenders: s.contenders(t.kinds, t.target(servers, callers), t.set, ops[op].callers),
+				}
 				if err := s.measure(ctx, row); err != nil {
 					return err
 				}

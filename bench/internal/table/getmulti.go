@@ -21,17 +21,15 @@ type multis struct {
 
 func newGetMulti(fs *flag.FlagSet) Work {
 	t := &multis{keys: ints{3, 20, 100, 1000}, callers: ints{1}}
-	t.flags(fs, ints{1, 4, 16}, contender.Names()...)
+	t.flags(fs, ints{1, 4, 16}, everyClient()...)
 	fs.Var(&t.keys, "keys", fmt.Sprintf("numbers of keys in a call, up to %d", workload.KeyCount))
 	fs.Var(&t.callers, "callers", "numbers of callers")
 	return t.work
 }
 
 func (t *multis) work(ctx context.Context, s *Session) error {
-	for _, keys := range t.keys {
-		if keys > workload.KeyCount {
-			return fmt.Errorf("%d keys: there are %d", keys, workload.KeyCount)
-		}
+	if err := checkKeys(t.keys); err != nil {
+		return err
 	}
 	if err := t.start(ctx, s); err != nil {
 		return err
@@ -51,13 +49,36 @@ func (t *multis) work(ctx context.Context, s *Session) error {
 				if callers > 1 {
 					name += fmt.Sprintf(", %s", count(callers, "caller"))
 				}
-				row := t.row(s, name, servers, callers, func(o *contender.Opened, i int) (run.Caller, error) {
-					return o.Multi(contender.Batches{Set: t.set, Batches: batches, Next: i})
-				})
+				row := run.Row{
+					Name: name, Callers: callers, Items: keys, Traffic: t.fleet.Traffic(servers),
+					Contenders: s.contenders(t.kinds, t.target(servers, callers), t.set,
+						multiOf(contender.Batches{Set: t.set, Batches: batches})),
+				}
 				if err := s.measure(ctx, row); err != nil {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// multiOf returns the callers that ask for batches, each beginning with another.
+func multiOf(b contender.Batches) callers {
+	return func(o *contender.Opened) newCaller {
+		return func(i int) (run.Caller, error) {
+			own := b
+			own.Next = i
+			return o.Multi(own)
+		}
+	}
+}
+
+// checkKeys refuses numbers of keys that there are not.
+func checkKeys(numbers ints) error {
+	for _, n := range numbers {
+		if n > workload.KeyCount {
+			return fmt.Errorf("%d keys in a call: there are %d", n, workload.KeyCount)
 		}
 	}
 	return nil

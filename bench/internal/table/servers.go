@@ -10,7 +10,6 @@ import (
 
 	"github.com/vaquero-cache/memcache/bench/internal/contender"
 	"github.com/vaquero-cache/memcache/bench/internal/fleet"
-	"github.com/vaquero-cache/memcache/bench/internal/run"
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
 
@@ -29,7 +28,7 @@ type served struct {
 func (t *served) flags(fs *flag.FlagSet, servers ints, clients ...string) {
 	t.servers, t.clients = servers, clients
 	fs.Var(&t.servers, "servers", "numbers of servers")
-	fs.Var(&t.clients, "clients", "who takes part, of "+strings.Join(contender.Names(), ", "))
+	fs.Var(&t.clients, "clients", clientsHelp())
 	fs.IntVar(&t.valueSize, "value", workload.DefaultValueSize, "size of a value in bytes")
 	fs.StringVar(&t.args, "server-args", "", "further arguments for memcached, such as \"-R 1000\"")
 }
@@ -57,21 +56,7 @@ func (t *served) start(ctx context.Context, s *Session) (err error) {
 
 func (t *served) stop() { t.fleet.Stop() }
 
-// row is a row for the first n servers, whose contenders pick makes callers of.
-func (t *served) row(s *Session, name string, servers, callers int, pick func(*contender.Opened, int) (run.Caller, error)) run.Row {
-	row := run.Row{Name: name, Callers: callers, Traffic: t.fleet.Traffic(servers)}
-	target := contender.Target{Addrs: t.fleet.Addrs(servers), Callers: callers}
-	for _, kind := range t.kinds {
-		opened, err := kind.Open(target, t.set)
-		if err != nil {
-			s.skip("%s: %v", kind.Name, err)
-			continue
-		}
-		row.Contenders = append(row.Contenders, run.Contender{
-			Name:   kind.Name,
-			Caller: func(i int) (run.Caller, error) { return pick(opened, i) },
-			Close:  opened.Close,
-		})
-	}
-	return row
+// target is what a contender is opened for in a row of these numbers.
+func (t *served) target(servers, callers int) contender.Target {
+	return contender.Target{Addrs: t.fleet.Addrs(servers), Callers: callers}
 }

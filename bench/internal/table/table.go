@@ -18,6 +18,7 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/contender"
 	"github.com/vaquero-cache/memcache/bench/internal/report"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
+	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
 
 // Table is something that can be measured.
@@ -38,18 +39,27 @@ var Tables = []Table{
 	{"get", "GET and SET of one key: servers × callers", newGet},
 	{"busy", "the same beside goroutines that keep all processors busy", newBusy},
 	{"getmulti", "GetMulti: servers × keys", newGetMulti},
+	{"memory", "GetMulti on connections in memory: servers × keys", newMemory},
 }
 
 // Session is one run of one table.
 type Session struct {
 	Report   *report.Report
 	Progress io.Writer
+	Live     bool // Progress is a terminal: each round is shown
 
 	run.Options
 }
 
 // printf tells the one who waits how far it is.
 func (s *Session) printf(format string, args ...any) { fmt.Fprintf(s.Progress, format, args...) }
+
+// newLine goes back to the beginning of a line that shows rounds.
+func (s *Session) newLine() {
+	if s.Live {
+		s.printf("\r\033[K")
+	}
+}
 
 // skip notes what is left out, and says so at once.
 func (s *Session) skip(format string, args ...any) {
@@ -70,18 +80,22 @@ func (s *Session) measure(ctx context.Context, row run.Row) error {
 	s.Report.Rows = append(s.Report.Rows, result)
 	start := time.Now()
 	taken, err := run.Run(ctx, row, s.Options, func(n int) {
-		s.printf("\r%s: round %d/%d ", row.Name, n+1, s.Rounds)
+		if s.Live {
+			s.printf("\r%s: round %d/%d ", row.Name, n+1, s.Rounds)
+		}
 	})
 	if err != nil {
 		result.Error = err.Error()
-		s.printf("\r%s: NO NUMBERS: %v\n", row.Name, err)
+		s.newLine()
+		s.printf("%s: NO NUMBERS: %v\n", row.Name, err)
 		if errors.Is(err, run.ErrHang) {
 			return err
 		}
 		return context.Cause(ctx)
 	}
 	result.Slices = taken
-	s.printf("\r%s: %.1f s%s\n", row.Name, time.Since(start).Seconds(), s.brief(result))
+	s.newLine()
+	s.printf("%s: %.1f s%s\n", row.Name, time.Since(start).Seconds(), s.brief(result))
 	return nil
 }
 
@@ -102,6 +116,32 @@ func (s *Session) brief(row *report.Row) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s: %s", s.Report.Ratios[0], strings.Join(parts, ", "))
+}
+
+// newCaller makes caller i of a contender; nil if it has none of the kind.
+type newCaller = func(i int) (run.Caller, error)
+
+// callers says which callers of a contender work in a row.
+type callers func(*contender.Opened) newCaller
+
+// contenders opens all kinds that can do the work.
+func (s *Session) contenders(kinds []contender.Kind, target contender.Target, set *workload.Set, work callers) []run.Contender {
+	var list []run.Contender
+	for _, kind := range kinds {
+		opened, err := kind.Open(target, set)
+		if err != nil {
+			s.skip("%s: %v", kind.Name, err)
+			continue
+		}
+		caller := work(opened)
+		if caller == nil {
+			s.skip("%s: has no such operation", kind.Name)
+			opened.Close()
+			continue
+		}
+		list = append(list, run.Contender{Name: kind.Name, Caller: caller, Close: opened.Close})
+	}
+	return list
 }
 
 // Failed reports whether a row has no numbers.
@@ -147,6 +187,14 @@ func (l *words) String() string { return strings.Join(*l, ",") }
 func (l *words) Set(s string) error {
 	*l = strings.Split(s, ",")
 	return nil
+}
+
+// clientsHelp explains the flag that chooses contenders.
+func clientsHelp() string { return "who takes part, of " + strings.Join(contender.Names(), ", ") }
+
+// everyClient names all contenders that GetMulti has.
+func everyClient() words {
+	return slices.DeleteFunc(contender.Names(), func(name string) bool { return name == contender.FloorEcho })
 }
 
 // count returns n things in words.
