@@ -2,10 +2,13 @@
 // machine allows.
 //
 //	go run ./cmd/vbench TABLE [flags]
+//	go run ./cmd/vbench show FILE...
 //
 // It starts the memcached processes that it needs and ends them. Progress goes to
 // standard error, a Markdown report to standard output, and with -json every
-// slice of every round to a file. The exit status is 1 if a row has no numbers.
+// slice of every round to a file. Show makes one report of such files, which must be
+// of one table: their rounds count as those of one run. The exit status is 1 if a
+// row has no numbers.
 package main
 
 import (
@@ -42,13 +45,16 @@ func main() {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprintln(w, "usage: vbench TABLE [flags]; vbench TABLE -h lists the flags. Tables:")
+	fmt.Fprintln(w, "usage: vbench TABLE [flags] (TABLE -h lists the flags), or vbench show FILE... Tables:")
 	for _, t := range table.Tables {
 		fmt.Fprintf(w, "  %-10s %s\n", t.Name, t.Help)
 	}
 }
 
 func vbench(ctx context.Context, args []string, out, progress io.Writer) (err error) {
+	if len(args) > 1 && args[0] == "show" {
+		return show(args[1:], out)
+	}
 	var t *table.Table
 	for i := range table.Tables {
 		if len(args) > 0 && table.Tables[i].Name == args[0] {
@@ -82,6 +88,7 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 	}
 	s.Report.Add("command", "`go run ./cmd/vbench %s`", strings.Join(args, " "))
 	s.Report.Add("rounds", "%d of %v for each client", *rounds, *slice)
+	s.Report.Add("started", "%s", time.Now().UTC().Format(time.DateTime))
 	s.Report.Add("modules", "%s", report.Modules())
 	before := report.Load()
 	if *profile != "" {
@@ -113,6 +120,29 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 		failed = errors.New("some rows have no numbers")
 	}
 	return failed
+}
+
+// show reports several runs of one table as one.
+func show(files []string, out io.Writer) error {
+	var all *report.Report
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		r, err := report.Read(f)
+		f.Close()
+		if err == nil && all != nil {
+			err = all.Merge(r)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if all == nil {
+			all = r
+		}
+	}
+	return all.Markdown(out)
 }
 
 func writeFile(name string, write func(io.Writer) error) error {

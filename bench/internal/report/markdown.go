@@ -92,7 +92,7 @@ func (r *Report) columns(row *Row) []column {
 	}
 	if row.Slices[0].Items > 1 {
 		columns = append(columns, median("ns per item", (*run.Slice).PerItem))
-		if r.Floor != "" {
+		if slices.Contains(row.Clients, r.Floor) {
 			columns = append(columns, column{"… above " + r.Floor, func(client string, _ []run.Slice) string {
 				return orDash(row.compare(client, r.Floor, func(own, base *run.Slice) float64 {
 					return own.PerItem() - base.PerItem()

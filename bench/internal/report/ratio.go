@@ -6,6 +6,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/vaquero-cache/memcache/bench/internal/run"
@@ -48,6 +49,7 @@ func (r Ratio) Over(row *Row, client string) (Spread, bool) {
 }
 
 // compare condenses what f makes of a client's slice and the base's of each round.
+// A ratio to nothing, as to hogs that did not get to run, does not count.
 func (row *Row) compare(client, base string, f func(own, base *run.Slice) float64) (Spread, bool) {
 	bases := map[int]*run.Slice{}
 	for i := range row.Slices {
@@ -59,7 +61,9 @@ func (row *Row) compare(client, base string, f func(own, base *run.Slice) float6
 	for i := range row.Slices {
 		s := &row.Slices[i]
 		if b := bases[s.Round]; b != nil && s.Client == client {
-			numbers = append(numbers, f(s, b))
+			if x := f(s, b); !math.IsNaN(x) && !math.IsInf(x, 0) {
+				numbers = append(numbers, x)
+			}
 		}
 	}
 	if len(numbers) == 0 {

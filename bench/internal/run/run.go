@@ -191,7 +191,8 @@ func (r *rowRun) slice(who int) (Slice, error) {
 }
 
 // work is the life of a caller's goroutine: one operation that does not count,
-// which opens connections and warms what is warm in use, then as many as fit.
+// which opens connections and warms what is warm in use, then as many as fit, and
+// one at least.
 func (t *turn) work(c Caller, times *samples) (ops int64) {
 	times.reset()
 	err := callOnce(c)
@@ -200,7 +201,7 @@ func (t *turn) work(c Caller, times *samples) (ops int64) {
 	}
 	t.ready.Done()
 	<-t.gate
-	for begin := time.Since(t.start); begin < t.length && !t.failed.Load(); {
+	for begin := time.Since(t.start); !t.failed.Load(); {
 		if err = c.Call(); err != nil {
 			t.fail(err)
 			break
@@ -211,7 +212,9 @@ func (t *turn) work(c Caller, times *samples) (ops int64) {
 			break
 		}
 		ops++
-		begin = time.Since(t.start)
+		if begin = time.Since(t.start); begin >= t.length {
+			break
+		}
 	}
 	return ops
 }

@@ -28,6 +28,9 @@ type Table struct {
 
 	// New returns the work of a table, with its flags defined in fs.
 	New func(fs *flag.FlagSet) Work
+
+	// Smallest are the flags of the shortest run that still does all there is.
+	Smallest []string
 }
 
 // Work measures the rows of a table once its flags are read. What it adds to the
@@ -36,10 +39,15 @@ type Work func(ctx context.Context, s *Session) error
 
 // Tables are all there are.
 var Tables = []Table{
-	{"get", "GET and SET of one key: servers × callers", newGet},
-	{"busy", "the same beside goroutines that keep all processors busy", newBusy},
-	{"getmulti", "GetMulti: servers × keys", newGetMulti},
-	{"memory", "GetMulti on connections in memory: servers × keys", newMemory},
+	{"get", "GET and SET of one key: servers × callers", newGet,
+		[]string{"-servers", "1,2", "-callers", "1,4", "-clients", strings.Join(contender.Names(), ",")}},
+	{"busy", "the same beside goroutines that keep all processors busy", newBusy,
+		[]string{"-callers", "2", "-ops", "get,set"}},
+	{"getmulti", "GetMulti: servers × keys", newGetMulti,
+		[]string{"-servers", "1,2", "-keys", "3,50"}},
+	{"memory", "GetMulti on connections in memory: servers × keys", newMemory,
+		[]string{"-servers", "1,2", "-keys", "3,50"}},
+	{"micro", "codec and ring alone", newMicro, nil},
 }
 
 // Session is one run of one table.

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/bench/internal/echo"
+	"github.com/vaquero-cache/memcache/bench/internal/report"
+	"github.com/vaquero-cache/memcache/bench/internal/table"
+	"github.com/vaquero-cache/memcache/internal/realserver"
+)
+
+func TestMain(m *testing.M) {
+	echo.ServeIfChild()
+	os.Exit(m.Run())
+}
+
+// TestTables runs each table in its smallest form. Nothing is said about how
+// fast anything is: a test machine does other things too.
+func TestTables(t *testing.T) {
+	for _, table := range table.Tables {
+		t.Run(table.Name, func(t *testing.T) {
+			if table.Name != "memory" && table.Name != "micro" {
+				realserver.Start(t, realserver.Config{}).Close() // skips where there is none
+			}
+			raw := filepath.Join(t.TempDir(), "raw.json")
+			args := append([]string{table.Name, "-rounds", "2", "-slice", "1ms", "-json", raw}, table.Smallest...)
+			var out, progress strings.Builder
+			err := vbench(t.Context(), args, &out, &progress)
+			t.Log(progress.String())
+			require.NoError(t, err)
+			for _, has := range []string{"## " + table.Help, "go run ./cmd/vbench " + table.Name, "load average", "### "} {
+				assert.Contains(t, out.String(), has)
+			}
+			assert.NotContains(t, out.String(), "NaN")
+
+			var again strings.Builder
+			require.NoError(t, vbench(t.Context(), []string{"show", raw}, &again, &progress))
+			assert.Equal(t, out.String(), again.String(), "the report made of the raw rounds")
+			checkRounds(t, raw)
+		})
+	}
+}
+
+// checkRounds checks that every client took part in every round of every row.
+func checkRounds(t *testing.T, raw string) {
+	f, err := os.Open(raw)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := report.Read(f)
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Rows)
+	for _, row := range r.Rows {
+		assert.Empty(t, row.Error, row.Name)
+		assert.Len(t, row.Slices, 2*len(row.Clients), row.Name)
+		for _, s := range row.Slices {
+			assert.Contains(t, row.Clients, s.Client)
+			assert.Positive(t, s.Ops, "%s: %s", row.Name, s.Client)
+			assert.Positive(t, s.P25, "%s: %s", row.Name, s.Client)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no table":         nil,
+		"unknown table":    {"what"},
+		"unknown flag":     {"get", "-what"},
+		"no rounds":        {"get", "-rounds", "0"},
+		"an argument":      {"get", "set"},
+		"no number":        {"get", "-servers", "1,x"},
+		"unknown client":   {"getmulti", "-clients", "nobody"},
+		"unknown op":       {"get", "-ops", "delete"},
+		"too many keys":    {"getmulti", "-keys", "100000"},
+		"unknown group":    {"micro", "-only", "what"},
+		"file not there":   {"show", "/nowhere/raw.json"},
+		"nothing to write": {"micro", "-only", "build", "-rounds", "1", "-slice", "1ms", "-json", "/nowhere/raw.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, progress strings.Builder
+			assert.Error(t, vbench(t.Context(), args, &out, &progress))
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// worker does nothing, and fails when told to.
+type worker struct {
+	calls, checks, begun, ended int
+	failCall, failCheck         int // in this call; 0 never
+}
+
+var errTest = errors.New("failed as told")
+
+func (w *worker) Call() error {
+	if w.calls++; w.calls == w.failCall {
+		return errTest
+	}
+	return nil
+}
+
+func (w *worker) Check() error {
+	if w.checks++; w.checks == w.failCheck {
+		return errTest
+	}
+	return nil
+}
+
+func (w *worker) Begin(int)  { w.begun++ }
+func (w *worker) End() error { w.ended++; return nil }
+
+// contenders returns n that share nothing, and all workers made so far.
+func contenders(n, callers int, prepare func(who, i int, w *worker)) ([]Contender, []*worker, *atomic.Int32) {
+	var list []Contender
+	var closed atomic.Int32
+	workers := make([]*worker, n*callers)
+	for who := range n {
+		list = append(list, Contender{
+			Name: fmt.Sprint("client ", who),
+			Caller: func(i int) (Caller, error) {
+				w := new(worker)
+				if prepare != nil {
+					prepare(who, i, w)
+				}
+				workers[who*callers+i] = w
+				return w, nil
+			},
+			Close: func() { closed.Add(1) },
+		})
+	}
+	return list, workers, &closed
+}
+
+func TestTurnsRotateAndEveryCallIsChecked(t *testing.T) {
+	list, workers, closed := contenders(3, 2, nil)
+	taken, err := Run(t.Context(), Row{Callers: 2, Items: 5, Contenders: list}, Options{Rounds: 4, Slice: time.Millisecond}, nil)
+	require.NoError(t, err)
+	require.Len(t, taken, 12)
+	for i, s := range taken {
+		round, turn := i/3, i%3
+		assert.Equal(t, round, s.Round)
+		assert.Equal(t, turn, s.Turn)
+		assert.Equal(t, fmt.Sprint("client ", (turn+round)%3), s.Client)
+		assert.Equal(t, 5, s.Items)
+		assert.GreaterOrEqual(t, s.Elapsed, time.Millisecond)
+		assert.LessOrEqual(t, s.P25, s.P50)
+		assert.LessOrEqual(t, s.P50, s.P99)
+	}
+	var done int64
+	for _, s := range taken {
+		done += s.Ops
+	}
+	const warm = 3 * 2 * 4 // one call of each caller in each slice
+	for _, w := range workers {
+		assert.Equal(t, w.calls, w.checks)
+		assert.Equal(t, 4, w.begun)
+		assert.Equal(t, 4, w.ended)
+		done -= int64(w.calls)
+	}
+	assert.EqualValues(t, -warm, done)
+	assert.EqualValues(t, 3, closed.Load())
+}
+
+func TestErrorsEndTheRow(t *testing.T) {
+	for name, fail := range map[string]worker{
+		"the first call":       {failCall: 1},
+		"a later call":         {failCall: 5},
+		"the check of a call":  {failCheck: 5},
+		"the check of the one": {failCheck: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, _, closed := contenders(2, 3, func(who, i int, w *worker) {
+				if who == 1 && i == 2 {
+					*w = fail
+				}
+			})
+			taken, err := Run(t.Context(), Row{Callers: 3, Contenders: list}, Options{Rounds: 10, Slice: time.Millisecond}, nil)
+			require.ErrorIs(t, err, errTest)
+			assert.ErrorContains(t, err, "client 1")
+			assert.Nil(t, taken)
+			assert.EqualValues(t, 2, closed.Load())
+		})
+	}
+	t.Run("a caller that cannot be made", func(t *testing.T) {
+		_, err := Run(t.Context(), Row{Callers: 1, Contenders: []Contender{
+			{Name: "nobody", Caller: func(int) (Caller, error) { return nil, errTest }},
+		}}, Options{Rounds: 1, Slice: time.Millisecond}, nil)
+		assert.ErrorIs(t, err, errTest)
+	})
+	t.Run("the counters of the servers", func(t *testing.T) {
+		list, _, _ := contenders(1, 1, nil)
+		_, err := Run(t.Context(), Row{Callers: 1, Contenders: list,
+			Traffic: func() (Traffic, error) { return Traffic{}, errTest },
+		}, Options{Rounds: 1, Slice: time.Millisecond}, nil)
+		assert.ErrorIs(t, err, errTest)
+	})
+}
+
+func TestCancelEndsTheRow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	list, _, _ := contenders(2, 1, nil)
+	_, err := Run(ctx, Row{Callers: 1, Contenders: list}, Options{Rounds: 1000, Slice: time.Millisecond}, func(n int) {
+		if n == 2 {
+			cancel()
+		}
+	})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestHogsAndTrafficAreCounted(t *testing.T) {
+	list, _, _ := contenders(1, 1, nil)
+	total := Traffic{}
+	taken, err := Run(t.Context(), Row{Callers: 1, Contenders: list, Hogs: 1, HogWork: 10 * time.Microsecond,
+		Traffic: func() (Traffic, error) { total = total.Add(Traffic{1, 2, 3}); return total, nil },
+	}, Options{Rounds: 1, Slice: 20 * time.Millisecond}, nil)
+	require.NoError(t, err)
+	assert.Positive(t, taken[0].HogUnits)
+	assert.Equal(t, &Traffic{1, 2, 3}, taken[0].Traffic)
+}
+
+func TestSamplesKeepTheLast(t *testing.T) {
+	s := newSamples(sampleCount) // as few as there are
+	require.Len(t, s.ns, minSamples)
+	for i := range 3 * minSamples {
+		s.add(time.Duration(i))
+	}
+	kept := merge(nil, []*samples{s})
+	assert.Len(t, kept, minSamples)
+	assert.EqualValues(t, 2*minSamples, kept[0])
+	s.reset()
+	assert.Empty(t, s.kept())
+	s.add(time.Hour) // more than 32 bits of nanoseconds
+	assert.Equal(t, time.Duration(1<<32-1), quantile(s.kept(), 0.5))
+}
+
+func TestQuantiles(t *testing.T) {
+	hundred := make([]uint32, 101)
+	for i := range hundred {
+		hundred[i] = uint32(i)
+	}
+	for q, want := range map[float64]time.Duration{0: 0, 0.25: 25, 0.5: 50, 0.99: 99, 1: 100} {
+		assert.Equal(t, want, quantile(hundred, q))
+	}
+	assert.Zero(t, quantile(nil, 0.5))
+	assert.True(t, slices.IsSorted(hundred))
+}
