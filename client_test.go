@@ -141,7 +141,7 @@ func TestCloseEndsTheConnections(t *testing.T) {
 	ended := make(chan struct{})
 	address := fakeServer(t, func(c *fakeConn) {
 		for words := c.next(); words != nil; words = c.next() {
-			io.WriteString(c, "EN\r\n")
+			io.WriteString(c, "EN "+opaque(words)+"\r\n")
 		}
 		close(ended)
 	})

@@ -22,6 +22,8 @@ type metaCodec struct {
 	next uint32 // opaque of the next request
 	get  meta.GetRequest
 
+	digits [8]byte // of get.Opaque
+
 	// The reader's.
 	reply   meta.Reply
 	classic classicCodec
@@ -69,10 +71,9 @@ func isClassic(op Op) bool { return op == Touch || op == FlushAll || op == Versi
 const requestsPerTurn = 20
 
 func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) {
-	var digits [8]byte
 	out, m.get.Want = dst, getFields
 	for i, key := range k.keys {
-		m.get.Key, m.get.Opaque = key, appendOpaque(digits[:0], k.opaque+uint32(i))
+		m.get.Key, m.get.Opaque = key, appendOpaque(m.digits[:0], k.opaque+uint32(i))
 		if out, err = meta.AppendGet(out, &m.get); err != nil {
 			return dst, err
 		}

@@ -62,7 +62,8 @@ func newConn(l *Link, w *wire, c codec) *conn {
 
 func (c *conn) clock() int64             { return c.link.clock() }
 func (c *conn) at(clock int64) time.Time { return c.link.at(clock) }
-func (c *conn) timeout() int64           { return int64(c.link.cfg.Timeout()) }
+func (c *conn) readTimeout() int64       { return int64(c.link.cfg.Timeout()) }
+func (c *conn) writeTimeout() int64      { return int64(c.link.cfg.WriteTimeout()) }
 
 // submit encodes k and puts it into the FIFO, unless the connection is closed
 // or, after a pause, found dead. It reports whether the caller is the flusher

@@ -11,6 +11,7 @@ import (
 
 // dialing is a dial under way. conn and err are set before done is closed.
 type dialing struct {
+	lane   int // of Link.current
 	done   chan struct{}
 	cancel context.CancelFunc
 	conn   *conn
@@ -41,25 +42,34 @@ func (b *backoff) failed(now int64, err error) {
 // connect returns the connection, or makes one. Its error is the cause of ctx
 // or a *LostError with Dial set.
 func (l *Link) connect(ctx context.Context) (*conn, error) {
-	if c := l.current.Load(); c != nil {
+	c, lane := l.pick()
+	if c != nil {
 		return c, nil
 	}
-	d, err := l.dial()
+	d, err := l.dial(lane)
 	if err != nil {
 		return nil, err
 	}
 	return l.dialed(ctx, d)
 }
 
+// pick returns the connection whose turn it is, nil if it has yet to be made.
+func (l *Link) pick() (c *conn, lane int) {
+	if len(l.current) > 1 {
+		lane = int(l.turn.Add(1) % uint32(len(l.current)))
+	}
+	return l.current[lane].Load(), lane
+}
+
 // dial joins the dial under way or begins one, unless the latest failed a
 // moment ago.
-func (l *Link) dial() (*dialing, error) {
+func (l *Link) dial(lane int) (*dialing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dialing != nil {
 		return l.dialing, nil
 	}
-	if c := l.current.Load(); c != nil { // made in the meantime
+	if c := l.current[lane].Load(); c != nil { // made in the meantime
 		d := &dialing{done: make(chan struct{}), conn: c}
 		close(d.done)
 		return d, nil
@@ -67,8 +77,8 @@ func (l *Link) dial() (*dialing, error) {
 	if b := &l.backoff; b.failures > 0 && l.clock() < b.until {
 		return nil, &LostError{Err: b.err, Dial: true}
 	}
-	d := &dialing{done: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.Timeout())
+	d := &dialing{lane: lane, done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.DialTimeout())
 	d.cancel = cancel
 	l.dialing = d
 	go l.runDial(ctx, d)
@@ -77,7 +87,7 @@ func (l *Link) dial() (*dialing, error) {
 
 // dialed waits for d, for as long as the dial itself may take at the most.
 func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
-	timer := time.NewTimer(l.cfg.Timeout())
+	timer := time.NewTimer(l.cfg.DialTimeout())
 	defer timer.Stop()
 	select {
 	case <-d.done:
@@ -105,7 +115,7 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 		l.backoff = backoff{}
 		d.conn = c
 		l.conns[c] = struct{}{}
-		l.current.Store(c)
+		l.current[d.lane].Store(c)
 	}
 	close(d.done)
 }
@@ -113,7 +123,9 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 // forget is told when c begins to close, and ends what is left of it. That is
 // done apart, since a connection of a custom dialer may take its time to close.
 func (l *Link) forget(c *conn) {
-	l.current.CompareAndSwap(c, nil)
+	for lane := range l.current {
+		l.current[lane].CompareAndSwap(c, nil)
+	}
 	go func() {
 		c.wire.abort()
 		l.mu.Lock()

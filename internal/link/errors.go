@@ -14,6 +14,10 @@ var (
 	// ErrClosed: Close was called while the call was under way.
 	ErrClosed = errors.New("connection closed by Close")
 
+	// ErrTooManyCalls: as many calls as allowed were in flight to the server for
+	// as long as the call could wait.
+	ErrTooManyCalls = errors.New("too many calls in flight")
+
 	// errMispaired is a well-formed reply that cannot belong to the oldest call.
 	errMispaired = errors.New("not a reply to this request")
 

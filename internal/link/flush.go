@@ -155,7 +155,7 @@ func (c *conn) armWrite(ctx context.Context, start int64) error {
 	if c.turns.closed {
 		return c.err
 	}
-	bound := max(start, c.progress) + c.timeout()
+	bound := max(start, c.progress) + c.writeTimeout()
 	if c.clock() >= bound {
 		return ErrNoProgress
 	}

@@ -39,8 +39,31 @@ const (
 // Gather performs all shares. When ctx ends first, each share has what came in
 // time, and the cause as its error.
 func Gather(ctx context.Context, shares []*Share) {
+	now, late := shares, []*Share(nil)
+	for i, s := range shares {
+		switch entered := s.Link.gate.tryEnter(); {
+		case entered && late != nil:
+			now = append(now, s)
+		case !entered:
+			if late == nil {
+				now = append([]*Share(nil), shares[:i]...)
+			}
+			late = append(late, s)
+		}
+	}
+	perform(ctx, now)
+	// A batch that waits in line holds no place meanwhile, or two of them could
+	// wait for each other's server.
+	for _, s := range late {
+		if s.Err = s.Link.enter(ctx); s.Err == nil {
+			perform(ctx, []*Share{s})
+		}
+	}
+}
+
+// perform performs shares that have entered their links, and leaves these.
+func perform(ctx context.Context, shares []*Share) {
 	for _, s := range shares {
-		s.buf = make([]Reply, s.len())
 		s.start(ctx)
 	}
 	for _, s := range shares {
@@ -54,6 +77,9 @@ func Gather(ctx context.Context, shares []*Share) {
 				busy = busy || s.call != nil
 			}
 		}
+	}
+	for _, s := range shares {
+		s.Link.gate.leave()
 	}
 	for _, s := range shares {
 		if len(s.doubt) > 0 {
@@ -92,10 +118,12 @@ func (s *Share) note(k *call) {
 
 // start sends the first window if there is a connection, else begins to dial.
 func (s *Share) start(ctx context.Context) {
+	s.buf = make([]Reply, s.len())
 	if s.len() == 0 {
 		return
 	}
-	if c := s.Link.current.Load(); c != nil {
+	c, lane := s.Link.pick()
+	if c != nil {
 		s.next()
 		if s.Err = s.Link.sendOn(ctx, c, s.call); s.Err == nil {
 			s.conn = c
@@ -106,7 +134,7 @@ func (s *Share) start(ctx context.Context) {
 			return
 		}
 	}
-	s.dial, s.Err = s.Link.dial()
+	s.dial, s.Err = s.Link.dial(lane)
 }
 
 // afterDial sends the first window on the connection that start had to dial.

@@ -7,6 +7,7 @@
 //	link.go      Link: a call's way to a connection and back
 //	gather.go    batches over several servers
 //	protocol.go  which protocol a connection speaks
+//	gate.go      how many calls may be in flight
 //	dial.go      one dial at a time, and how long to wait after a failure
 //	retry.go     what may be repeated on a fresh connection
 //	conn.go      the shared connection: submit, await, leave, close
@@ -21,6 +22,7 @@ package link
 import (
 	"context"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -40,6 +42,17 @@ type Config struct {
 	// Timeout is asked at each use for the bound on time without progress.
 	Timeout func() time.Duration
 
+	// DialTimeout bounds the making of a connection, and WriteTimeout a write
+	// without progress. nil means Timeout.
+	DialTimeout, WriteTimeout func() time.Duration
+
+	// MaxConns is how many connections share the calls; 0 means 1.
+	MaxConns int
+
+	// MaxCalls is how many calls may be in flight, a batch counted as one; 0
+	// means no bound.
+	MaxCalls int
+
 	// MaxValue is the longest value accepted from the server, in bytes.
 	MaxValue int
 
@@ -53,7 +66,9 @@ type Link struct {
 	cfg  Config
 	base time.Time // the clock counts from here
 
-	current atomic.Pointer[conn]
+	gate    gate
+	current []atomic.Pointer[conn] // MaxConns of them, nil where there is none
+	turn    atomic.Uint32          // whose turn is next of several
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{} // not wholly closed; guarded by mu
@@ -63,8 +78,23 @@ type Link struct {
 
 // New returns a Link. It does not dial.
 func New(cfg Config) *Link {
+	if cfg.DialTimeout == nil {
+		cfg.DialTimeout = cfg.Timeout
+	}
+	if cfg.WriteTimeout == nil {
+		cfg.WriteTimeout = cfg.Timeout
+	}
+	limit := int64(cfg.MaxCalls)
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
 	// The clock starts above zero, which stands for "never".
-	return &Link{cfg: cfg, base: time.Now().Add(-time.Second), conns: map[*conn]struct{}{}}
+	return &Link{
+		cfg: cfg, base: time.Now().Add(-time.Second),
+		gate:    gate{limit: limit},
+		current: make([]atomic.Pointer[conn], max(cfg.MaxConns, 1)),
+		conns:   map[*conn]struct{}{},
+	}
 }
 
 func (l *Link) clock() int64 { return int64(time.Since(l.base)) }
@@ -72,9 +102,13 @@ func (l *Link) clock() int64 { return int64(time.Since(l.base)) }
 func (l *Link) at(clock int64) time.Time { return l.base.Add(time.Duration(clock)) }
 
 // Do performs req and returns the server's answer. Without an answer the error
-// is the cause of ctx, a *LostError, a *ProtocolError, or a codec's error about
-// a request that cannot be sent.
+// is the cause of ctx, ErrTooManyCalls, a *LostError, a *ProtocolError, or a
+// codec's error about a request that cannot be sent.
 func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
+	if err := l.enter(ctx); err != nil {
+		return Reply{}, err
+	}
+	defer l.gate.leave()
 	k := newCall()
 	k.single(req)
 	k, err := l.do(ctx, k)
@@ -84,6 +118,11 @@ func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
 	reply := k.oneReply[0]
 	k.recycle()
 	return reply, nil
+}
+
+// enter waits until one more call may be in flight.
+func (l *Link) enter(ctx context.Context) error {
+	return l.gate.enter(ctx, l.cfg.Timeout())
 }
 
 // do brings k to an answer, on a second connection if the first had died while

@@ -274,7 +274,7 @@ func TestCancelReturnsAtOnceAndCostsNobodyElse(t *testing.T) {
 		_, err := l.Do(ctx, &Request{Op: Get, Key: "a"})
 		first <- err
 	}()
-	require.Eventually(t, func() bool { return l.current.Load() != nil }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.current[0].Load() != nil }, time.Second, time.Millisecond)
 	second := make(chan Reply)
 	start := time.Now()
 	cancel()

@@ -45,7 +45,7 @@ func (l *Link) open(ctx context.Context) (*conn, error) {
 	protocol := l.cfg.Protocol
 	if protocol == Auto {
 		var inStep bool
-		patience := min(silence, l.cfg.Timeout()/2)
+		patience := min(silence, l.cfg.DialTimeout()/2)
 		if protocol, inStep = ask(ctx, nc, patience); !inStep {
 			nc.Close()
 			if nc, err = l.dialOnce(ctx); err != nil {

@@ -115,7 +115,7 @@ func TestAutoChoosesByVersionAndBarrier(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, "v", string(reply.Value))
 			assert.Equal(t, uint64(7), reply.CAS)
-			_, meta := l.current.Load().codec.(*metaCodec)
+			_, meta := l.current[0].Load().codec.(*metaCodec)
 			assert.Equal(t, row.meta, meta)
 			assert.Equal(t, row.dials, dials.Load())
 		})
@@ -150,7 +150,7 @@ func TestAutoAsksEachConnection(t *testing.T) {
 		reply, err := l.Do(context.Background(), &Request{Op: Get, Key: "k"})
 		require.NoError(t, err)
 		require.Equal(t, Miss, reply.Status)
-		return l.current.Load().codec
+		return l.current[0].Load().codec
 	}
 	assert.IsType(t, &metaCodec{}, get())
 	old.Store(true)

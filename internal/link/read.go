@@ -73,13 +73,13 @@ func (c *conn) read(ctx context.Context, me *turn) {
 // and returns the reader's bound. The deadline may come before the bound:
 // then it only wakes the reader, which sets a new one.
 func (c *conn) armReadLocked(me *turn, bound int64, moved bool) int64 {
-	limit := c.timeout()
+	limit := c.readTimeout()
 	switch {
 	case moved:
 		c.progress = c.clock()
 		bound = c.progress + limit
 		if c.turns.blocked && c.writeArmed {
-			c.wire.SetWriteDeadline(c.at(bound))
+			c.wire.SetWriteDeadline(c.at(c.progress + c.writeTimeout()))
 		}
 	case bound == 0:
 		start := c.lastUse

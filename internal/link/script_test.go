@@ -246,7 +246,7 @@ func reached(t *testing.T, cond func() bool) {
 // look reads a connection's state under its lock.
 func (s *stage) look(f func(c *conn) bool) func() bool {
 	return func() bool {
-		c := s.current.Load()
+		c := s.current[0].Load()
 		if c == nil {
 			return false
 		}
