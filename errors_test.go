@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/realserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
 
@@ -203,16 +204,58 @@ func TestHangUpIsAnError(t *testing.T) {
 	}
 }
 
+// eachRestart runs f on an embedded server and on real ones, each with a way to
+// end it and start it again, empty, on the same address.
+func eachRestart(t *testing.T, f func(t *testing.T, address string, stop, start func())) {
+	t.Run("embedded", func(t *testing.T) {
+		s := memcachetest.NewServer(t)
+		f(t, s.Addr(), func() { require.NoError(t, s.Close()) }, func() {
+			s = memcachetest.NewServer(t, memcachetest.Config{Addr: s.Addr()})
+		})
+	})
+	t.Run("memcached", func(t *testing.T) {
+		realserver.Each(t, func(t *testing.T, b realserver.Binary) {
+			s := realserver.Start(t, realserver.Config{Version: b.Version})
+			f(t, s.Addr(), s.Stop, func() { require.NoError(t, s.Restart(t.Context())) })
+		})
+	})
+}
+
 func TestConnectionThatDiedIdleIsReplaced(t *testing.T) {
-	s := memcachetest.NewServer(t)
-	c := newClient(t, s.Addr())
-	for _, name := range []string{"Get", "Set", "Delete", "GetMulti"} {
-		require.NoError(t, c.Ping())
-		require.NoError(t, s.Close())
-		s = memcachetest.NewServer(t, memcachetest.Config{Addr: s.Addr()})
-		err := operations[name](c, "key", nil)
-		assert.True(t, err == nil || err == memcache.ErrCacheMiss, "%s: %v", name, err)
-	}
+	eachRestart(t, func(t *testing.T, address string, stop, start func()) {
+		c := newClient(t, address)
+		for _, name := range []string{"Get", "Set", "Delete", "GetMulti"} {
+			require.NoError(t, c.Ping())
+			stop()
+			start()
+			err := operations[name](c, "key", nil)
+			assert.True(t, err == nil || err == memcache.ErrCacheMiss, "%s: %v", name, err)
+		}
+	})
+}
+
+// A server that is gone fails its calls at once and is asked again when it is
+// back.
+func TestServerThatComesBackIsUsed(t *testing.T) {
+	eachRestart(t, func(t *testing.T, address string, stop, start func()) {
+		c := newClient(t, address)
+		mustSet(t, c, "key", "before")
+		stop()
+		began := time.Now()
+		for range 100 {
+			_, err := c.Get("key")
+			var op *memcache.OpError
+			require.ErrorAs(t, err, &op)
+			assert.Contains(t, err.Error(), address)
+		}
+		assert.Less(t, time.Since(began), fast)
+		start()
+		require.Eventually(t, func() bool {
+			_, err := c.Get("key")
+			return err == memcache.ErrCacheMiss
+		}, fast, time.Millisecond)
+		mustSet(t, c, "key", "after")
+	})
 }
 
 // The words that programs look for in the text of a refusal are gomemcache's.
