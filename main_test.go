@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,30 +28,50 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eachServer runs f on an embedded server and on a real one of each version that
-// this machine has.
+// eachServer runs f in each protocol on an embedded server and on a real one of
+// each version that this machine has.
 func eachServer(t *testing.T, f func(t *testing.T, address string)) {
 	eachFleet(t, 1, func(t *testing.T, addresses []string) { f(t, addresses[0]) })
 }
 
 // eachFleet is eachServer with n servers of one kind.
 func eachFleet(t *testing.T, n int, f func(t *testing.T, addresses []string)) {
-	t.Run("embedded", func(t *testing.T) { f(t, embedded(t, n)) })
+	t.Run("embedded", func(t *testing.T) {
+		eachProtocol(t, embedded(t, n), f)
+	})
 	t.Run("memcached", func(t *testing.T) {
 		realserver.Each(t, func(t *testing.T, b realserver.Binary) {
 			addresses := make([]string, n)
 			for i := range addresses {
 				addresses[i] = realserver.Start(t, realserver.Config{Version: b.Version}).Addr()
 			}
-			f(t, addresses)
+			eachProtocol(t, addresses, f)
 		})
 	})
+}
+
+// protocol is what newClient sets.
+var protocol memcache.Protocol
+
+// eachProtocol runs f in each protocol on the same servers, empty each time.
+func eachProtocol(t *testing.T, addresses []string, f func(t *testing.T, addresses []string)) {
+	defer func() { protocol = memcache.Auto }()
+	for name, p := range map[string]memcache.Protocol{
+		"auto": memcache.Auto, "meta": memcache.Meta, "classic": memcache.Classic, "binary": memcache.Binary,
+	} {
+		for _, address := range addresses {
+			require.Equal(t, "OK", raw(t, address, "flush_all"))
+		}
+		protocol = p
+		t.Run(name, func(t *testing.T) { f(t, slices.Clone(addresses)) })
+	}
 }
 
 // newClient returns a client of servers, closed at the end of the test. Its
 // timeout is longer than any healthy server of a busy machine takes.
 func newClient(t testing.TB, servers ...string) *memcache.Client {
 	c := memcache.New(servers...)
+	c.Protocol = protocol
 	c.Timeout = 10 * time.Second
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
 	return c
