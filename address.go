@@ -5,20 +5,16 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 // This file knows what an address of a server means: the path of a unix socket,
 // or a host and a port.
 
-// serverAddr is an address as our own selectors hand it out. It remembers the
-// server of the client that used it last, so that finding it needs no map.
+// serverAddr is an address as our own selectors hand it out.
 type serverAddr struct {
 	network string
 	address string // as configured, for dialling: "host:port" or a path
 	text    string // as shown: address, or what it resolved to
-
-	last atomic.Pointer[server]
 }
 
 func (a *serverAddr) Network() string { return a.network }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vaquero-cache/memcache/internal/link"
@@ -14,8 +15,8 @@ const (
 	// is not set.
 	DefaultTimeout = 500 * time.Millisecond
 
-	// DefaultMaxIdleConns is how many idle connections are kept for a server
-	// at most when Client.MaxIdleConns is not set.
+	// DefaultMaxIdleConns is there for programs that name it: it is the bound
+	// on the connections that gomemcache keeps.
 	DefaultMaxIdleConns = 2
 )
 
@@ -34,10 +35,18 @@ type Client struct {
 	// 0 or less means DefaultTimeout.
 	Timeout time.Duration
 
-	// MaxIdleConns bounds how many connections are kept to one server. All
-	// callers share one, so a value above 1 changes nothing. 0 or less means
-	// DefaultMaxIdleConns.
+	// MaxConns is how many connections share the calls to one server. One is
+	// best or equal for speed: each further one halves the batches in which
+	// requests travel. More keep calls apart from the large values of others.
+	// 0 or less means 1.
+	MaxConns int
+
+	// MaxIdleConns bounds how many connections are kept to one server: when
+	// set, MaxConns is no more than this. It never raises their number.
 	MaxIdleConns int
+
+	// Conn says more about connections.
+	Conn ConnSettings
 
 	// Protocol says how servers are spoken to. The zero value, Auto, asks each
 	// connection when it is made.
@@ -46,8 +55,11 @@ type Client struct {
 	selector ServerSelector
 	activity link.Activity
 
+	view atomic.Pointer[view] // of one of our own selectors
+
 	mu      sync.RWMutex
 	servers map[serverName]*server // guarded by mu
+	slots   int                    // of all servers there have been; guarded by mu
 }
 
 // New returns a Client that spreads keys over the given servers as gomemcache
@@ -88,11 +100,4 @@ func (c *Client) Close() error {
 		s.link.Close()
 	}
 	return nil
-}
-
-func (c *Client) timeout() time.Duration {
-	if c.Timeout > 0 {
-		return c.Timeout
-	}
-	return DefaultTimeout
 }

@@ -73,6 +73,8 @@ func (c *Continuum) SetServers(servers ...Server) error {
 	return nil
 }
 
+func (c *Continuum) placed() *placed { return c.current.Load() }
+
 // PickServer returns the server of key, or ErrNoServers.
 func (c *Continuum) PickServer(key string) (net.Addr, error) { return c.current.Load().pick(key) }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"github.com/vaquero-cache/memcache/internal/link"
 )
 
 // Outcomes and mistakes that need no detail. They are returned as they are,
@@ -39,6 +41,10 @@ var (
 
 	// ErrNilItem refuses a nil *Item. Nothing was sent.
 	ErrNilItem = errors.New("memcache: nil Item")
+
+	// ErrTooManyCalls is what an *OpError wraps when ConnSettings.MaxCalls calls
+	// were in flight to the server for too long. Nothing was sent.
+	ErrTooManyCalls = link.ErrTooManyCalls
 
 	// ErrNoServers means that the selector has no server for the key.
 	ErrNoServers = errors.New("memcache: no servers configured or available")

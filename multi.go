@@ -77,12 +77,8 @@ func (s *server) addFailure(failures []Failure, cause error, keys ...string) []F
 type batch struct {
 	servers []*server
 	shares  []*link.Share
-	index   map[*server]int // of servers, once there are many
+	bySlot  []int // 1 + place in servers of the server with that slot, 0 = not there
 }
-
-// manyServers is the number above which a map finds a server faster than a
-// look along the list.
-const manyServers = 32
 
 // group checks all keys, then finds the server of each.
 func (c *Client) group(keys []string) (*batch, error) {
@@ -103,26 +99,16 @@ func (c *Client) group(keys []string) (*batch, error) {
 	return b, nil
 }
 
+// share returns the share of s, which is new when s has none yet.
 func (b *batch) share(s *server) *link.Share {
-	if b.index == nil {
-		for i, known := range b.servers {
-			if known == s {
-				return b.shares[i]
-			}
-		}
-		if len(b.servers) == manyServers {
-			b.index = make(map[*server]int, 2*manyServers)
-			for i, known := range b.servers {
-				b.index[known] = i
-			}
-		}
-	} else if i, ok := b.index[s]; ok {
-		return b.shares[i]
+	if s.slot >= len(b.bySlot) {
+		b.bySlot = append(b.bySlot, make([]int, s.slot+1-len(b.bySlot))...)
+	}
+	if i := b.bySlot[s.slot]; i > 0 {
+		return b.shares[i-1]
 	}
 	share := &link.Share{Link: s.link}
 	b.servers, b.shares = append(b.servers, s), append(b.shares, share)
-	if b.index != nil {
-		b.index[s] = len(b.servers) - 1
-	}
+	b.bySlot[s.slot] = len(b.servers)
 	return share
 }

@@ -36,6 +36,15 @@ type placed struct {
 	ring  *ring.Ring
 }
 
+// placing is what our own selectors can do beside a ServerSelector: a Client sees
+// at once when the list is another, and picks without an address in between.
+type placing interface {
+	// placed returns the current list, nil when it is empty.
+	placed() *placed
+}
+
+func (s *ServerList) placed() *placed { return s.current.Load() }
+
 func (p *placed) pick(key string) (net.Addr, error) {
 	if p == nil {
 		return nil, ErrNoServers

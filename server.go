@@ -1,17 +1,17 @@
 package memcache
 
 import (
-	"context"
 	"net"
 
 	"github.com/vaquero-cache/memcache/internal/link"
 )
 
-// This file finds the server of a key, and connects to it.
+// This file finds the server of a key.
 
 // server is what a client keeps for one server.
 type server struct {
 	client *Client
+	slot   int // a small number that no other server of the client has had
 	addr   net.Addr
 	link   *link.Link
 }
@@ -19,8 +19,25 @@ type server struct {
 // serverName is what makes two addresses one server.
 type serverName struct{ network, address string }
 
+// view is a list of servers of one of our own selectors, as one client sees it.
+type view struct {
+	*placed
+	servers []*server // of placed.addrs
+}
+
 // pick returns the server of key.
 func (c *Client) pick(key string) (*server, error) {
+	if own, ok := c.selector.(placing); ok {
+		p := own.placed()
+		if p == nil {
+			return nil, ErrNoServers
+		}
+		v := c.view.Load()
+		if v == nil || v.placed != p {
+			v = c.follow(p)
+		}
+		return v.servers[p.ring.Pick(key)], nil
+	}
 	addr, err := c.selector.PickServer(key)
 	if err != nil {
 		return nil, err
@@ -31,18 +48,34 @@ func (c *Client) pick(key string) (*server, error) {
 	return c.server(addr), nil
 }
 
+// follow takes over the list p of our own selector. Servers that it does not
+// have any more finish the calls that are under way and close.
+func (c *Client) follow(p *placed) *view {
+	v := &view{placed: p, servers: make([]*server, len(p.addrs))}
+	kept := make(map[serverName]bool, len(p.addrs))
+	for i, a := range p.addrs {
+		name := serverName{a.network, a.address}
+		v.servers[i] = c.serverNamed(name, a)
+		kept[name] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, s := range c.servers {
+		if !kept[name] {
+			delete(c.servers, name)
+			s.link.Retire()
+		}
+	}
+	c.view.Store(v)
+	return v
+}
+
 // server returns what the client keeps for addr.
 func (c *Client) server(addr net.Addr) *server {
-	own, ok := addr.(*serverAddr)
-	if !ok {
-		return c.serverNamed(serverName{addr.Network(), addr.String()}, addr)
+	if own, ok := addr.(*serverAddr); ok {
+		return c.serverNamed(serverName{own.network, own.address}, addr)
 	}
-	if last := own.last.Load(); last != nil && last.client == c {
-		return last
-	}
-	s := c.serverNamed(serverName{own.network, own.address}, addr)
-	own.last.Store(s)
-	return s
+	return c.serverNamed(serverName{addr.Network(), addr.String()}, addr)
 }
 
 // serverNamed returns the server of that name, made for addr if it is new.
@@ -58,52 +91,12 @@ func (c *Client) serverNamed(name serverName, addr net.Addr) *server {
 	if s := c.servers[name]; s != nil {
 		return s
 	}
-	s = &server{client: c, addr: addr}
-	s.link = link.New(link.Config{
-		Dial:     s.dial,
-		Protocol: linkProtocols[c.Protocol],
-		Timeout:  c.timeout,
-		MaxValue: MaxValueSize,
-		Activity: &c.activity,
-	})
+	s = &server{client: c, slot: c.slots, addr: addr}
+	c.slots++
+	s.link = c.newLink(s)
 	if c.servers == nil {
 		c.servers = map[serverName]*server{}
 	}
 	c.servers[name] = s
 	return s
-}
-
-// dial connects to the server. A custom DialContext gets the addresses of our
-// own selectors resolved, one after the other until one of them answers, and
-// those of others as they are.
-func (s *server) dial(ctx context.Context) (net.Conn, error) {
-	dial := s.client.DialContext
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
-	}
-	own, ok := s.addr.(*serverAddr)
-	if !ok {
-		return dial(ctx, s.addr.Network(), s.addr.String())
-	}
-	if s.client.DialContext == nil {
-		return dial(ctx, own.network, own.address) // resolves, and knows better which to try first
-	}
-	addresses, err := own.resolve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var failed error
-	for _, address := range addresses {
-		nc, err := dial(ctx, own.network, address)
-		if err == nil {
-			return nc, nil
-		}
-		if failed == nil {
-			failed = err
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, failed
 }

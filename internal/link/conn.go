@@ -31,6 +31,8 @@ type conn struct {
 	readArmed int64  // clock of the read deadline that is set; 0 = unknown
 	writing   *call  // the flusher inside a write that may block, if it can be interrupted
 
+	retired bool // close when no call is left
+
 	writeArmed bool // the write deadline is a bound on progress, and no interrupt
 
 	// The flusher's.
@@ -160,6 +162,21 @@ func (c *conn) leave(k *call, asleep bool) bool {
 		<-k.wake
 	}
 	return left
+}
+
+// retire closes the connection once its calls have ended.
+func (c *conn) retire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired = true
+	c.restLocked()
+}
+
+// restLocked closes a retired connection that has no calls.
+func (c *conn) restLocked() {
+	if c.retired && c.turns.first == nil {
+		c.closeLocked(ErrClosed)
+	}
 }
 
 // close ends the connection: every call on it fails with err. Only the first

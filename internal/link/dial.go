@@ -116,6 +116,7 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 		d.conn = c
 		l.conns[c] = struct{}{}
 		l.current[d.lane].Store(c)
+		c.retired = l.retired // nobody has it yet
 	}
 	close(d.done)
 }

@@ -74,6 +74,7 @@ type Link struct {
 	conns   map[*conn]struct{} // not wholly closed; guarded by mu
 	dialing *dialing           // the dial under way; guarded by mu
 	backoff backoff            // guarded by mu
+	retired bool               // guarded by mu
 }
 
 // New returns a Link. It does not dial.
@@ -169,6 +170,18 @@ func (l *Link) sendOn(ctx context.Context, c *conn, k *call) error {
 		c.startFlush(ctx, k)
 	}
 	return nil
+}
+
+// Retire lets each connection finish its calls and then closes it, also those
+// made later: the Link serves who holds it still, and keeps nothing.
+func (l *Link) Retire() {
+	l.mu.Lock()
+	l.retired = true
+	conns := slices.Collect(maps.Keys(l.conns))
+	l.mu.Unlock()
+	for _, c := range conns {
+		c.retire()
+	}
 }
 
 // Close closes the connections and fails the calls on them with ErrClosed. It

@@ -211,6 +211,7 @@ func (c *conn) finish(n int) {
 		}
 		tail = t
 	}
+	c.restLocked()
 	c.mu.Unlock()
 	wakeAll(list)
 }
