@@ -1,4 +1,4 @@
-// The parser vectors: lines with their answers, in testdata/parser or in the
+// The parser vectors: lines with their answers, in testdata/parser of the repository or in the
 // folder that MEMCACHE_VECTORS names.
 
 package meta
@@ -68,7 +68,7 @@ func vectorFolder(kind string) string {
 	if root := os.Getenv("MEMCACHE_VECTORS"); root != "" {
 		return filepath.Join(root, kind)
 	}
-	return filepath.Join("testdata", kind)
+	return filepath.Join("..", "testdata", kind)
 }
 
 func readVectors(t testing.TB) []vector {
@@ -208,7 +208,7 @@ func checkMeta(t *testing.T, v vector, r *Reply) {
 	var want seen
 	want.Code, want.Size = r.Code, r.Size
 	for _, flag := range v.Flags {
-		want.take(t, string(flag[0]), string(flag[1]))
+		want.take(string(flag[0]), string(flag[1]))
 	}
 	assert.Equal(t, want, look(r))
 
