@@ -35,6 +35,9 @@ var mayImport = map[string][]string{
 	"binary":       {},
 	"memcachetest": {},
 
+	// Tests alone.
+	"internal/codectest": {"meta", "classic", "binary"},
+
 	// Not part of the library.
 	"demo":                {".", "ring", "memcachetest", "internal/realserver"},
 	"internal/realserver": {},
