@@ -1,10 +1,11 @@
 // Parse: one reply line, read in place. VALUE lines, of which a batch has one
-// for each key, take a single pass.
+// for each key, take a single pass here; all else, and every error, is left to
+// parseLine.
 
 package classic
 
 import (
-	"bytes"
+	"encoding/binary"
 	"math/bits"
 )
 
@@ -24,117 +25,72 @@ import (
 // For VALUE, [ParseBody] takes it from there.
 func Parse(b []byte, r *Reply) (n int, err error) {
 	b = b[:min(len(b), MaxLine)]
-	if len(b) > 6 && string(b[:6]) == "VALUE " {
-		return parseValue(b, r)
+	if len(b) < len(valueWord) || string(b[:len(valueWord)]) != valueWord {
+		return parseLine(b, r)
 	}
-	return parseLine(b, r)
-}
 
-// lineError decides what to say of a line that could not be read to its end.
-// Nothing is an error before its line end is there, so that a line cut
-// anywhere is only incomplete.
-func lineError(b []byte, e ProtocolError) error {
-	if bytes.IndexByte(b, '\n') >= 0 {
-		return e
+	// One space, the key, one space, and so on: anything else is unusual.
+	start := uint(len(valueWord))
+	key := tokenEnd(b, start)
+	if key == start || key >= uint(len(b)) || b[key] != ' ' {
+		return parseLine(b, r)
 	}
-	if len(b) == MaxLine {
-		return ErrReplyTooLong
+	flags, i := digits(b, key+1)
+	if i-key-2 >= 9 || i >= uint(len(b)) || b[i] != ' ' {
+		return parseLine(b, r)
 	}
-	return nil
-}
-
-// parseValue reads `VALUE key flags bytes [cas]`. b starts with "VALUE ".
-func parseValue(b []byte, r *Reply) (n int, err error) {
-	*r = Reply{Code: CodeValue}
-	i := skipSpaces(b, len("VALUE "))
-	start := i
-	for i < len(b) && !endsToken(b[i]) {
-		i++
+	size, end := digits(b, i+1)
+	if end-i-2 >= 9 {
+		return parseLine(b, r)
 	}
-	r.key = span{uint16(start), uint16(i)}
-
-	flags, i, ok := parseNumber(b, skipSpaces(b, i))
-	if !ok || flags >= 1<<32 {
-		return 0, lineError(b, ErrBadFlags)
-	}
-	size, i, ok := parseNumber(b, skipSpaces(b, i))
-	if !ok {
-		return 0, lineError(b, ErrBadSize)
-	}
-	if size > MaxValue {
-		return 0, lineError(b, ErrSizeTooLarge)
-	}
-	r.ClientFlags, r.Size = uint32(flags), int(size)
-
-	i = skipSpaces(b, i)
-	if i < len(b) && b[i] > ' ' {
-		if r.CAS, i, r.HasCAS = parseNumber(b, i); !r.HasCAS {
-			return 0, lineError(b, ErrBadCAS)
+	cas, hasCAS := uint64(0), false
+	if end < uint(len(b)) && b[end] == ' ' {
+		i = end
+		cas, end = digits(b, i+1)
+		if end-i-2 >= 18 {
+			return parseLine(b, r)
 		}
-		i = skipSpaces(b, i)
+		hasCAS = true
 	}
-	if i < len(b) && b[i] == '\r' {
-		i++
+	if end+1 >= uint(len(b)) || b[end] != '\r' || b[end+1] != '\n' {
+		return parseLine(b, r)
 	}
-	if i == len(b) || b[i] != '\n' {
-		return 0, lineError(b, ErrBadHeader)
-	}
-	n = i + 1
-	r.line = b[:n:n]
-	return n, nil
+	r.Code, r.Class, r.HasCAS, r.ClientFlags = CodeValue, 0, hasCAS, uint32(flags)
+	r.Size, r.CAS, r.Number = int(size), cas, 0
+	r.line, r.key, r.text = b, span{uint16(start), uint16(key)}, span{}
+	return int(end) + 2, nil
 }
 
-func skipSpaces(b []byte, i int) int {
-	for i < len(b) && b[i] == ' ' {
+const valueWord = "VALUE "
+
+// digits reads the digits at b[i:]. v is right for up to 19 of them.
+func digits(b []byte, i uint) (v uint64, end uint) {
+	for i < uint(len(b)) {
+		d := uint64(b[i]) ^ '0' // 0 to 9 for digits alone
+		if d > 9 {
+			break
+		}
+		v = v*10 + d
+		i++
+	}
+	return v, i
+}
+
+// tokenEnd returns the place of the first byte up to ' ' in b[i:], eight bytes
+// at a time, since keys are long. It is len(b) if there is none.
+func tokenEnd(b []byte, i uint) uint {
+	for i+8 <= uint(len(b)) {
+		const each = 0x0101010101010101
+		x := binary.LittleEndian.Uint64(b[i:])
+		// A byte below 0x21 wraps when 0x21 is taken from it, which sets its top
+		// bit. The lowest such bit is exact; those above may be borrows.
+		if low := (x - 0x21*each) &^ x & (0x80 * each); low != 0 {
+			return i + uint(bits.TrailingZeros64(low))/8
+		}
+		i += 8
+	}
+	for i < uint(len(b)) && b[i] > ' ' {
 		i++
 	}
 	return i
-}
-
-func endsToken(c byte) bool { return c == ' ' || c == '\r' || c == '\n' }
-
-// parseNumber reads the token at b[i:], which is a decimal number that fits in
-// 64 bits if ok. end is behind its digits. A token that b cuts off counts as
-// it stands; the caller finds the line incomplete.
-func parseNumber(b []byte, i int) (v uint64, end int, ok bool) {
-	start := i
-	for i < len(b) && b[i]-'0' <= 9 {
-		v = v*10 + uint64(b[i]-'0')
-		i++
-	}
-	if i-start > 19 {
-		v, ok = parseLongNumber(b[start:i])
-		return v, i, ok && (i == len(b) || endsToken(b[i]))
-	}
-	return v, i, i > start && (i == len(b) || endsToken(b[i]))
-}
-
-// parseLongNumber reads digits that may be too many for 64 bits.
-func parseLongNumber(digits []byte) (v uint64, ok bool) {
-	for _, c := range digits {
-		hi, lo := bits.Mul64(v, 10)
-		sum, carry := bits.Add64(lo, uint64(c-'0'), 0)
-		if hi|carry != 0 {
-			return 0, false
-		}
-		v = sum
-	}
-	return v, true
-}
-
-// ParseBody returns the value of size bytes at the start of b and the number
-// of bytes that belong to it, CRLF included. value is part of b, its capacity
-// clipped.
-//
-// n is 0 and err nil when b does not hold all of them yet. The error is
-// [ErrBodyTerminator], after which the connection must be closed. It never
-// allocates; size must be 0 to MaxValue, as Parse makes sure.
-func ParseBody(b []byte, size int) (value []byte, n int, err error) {
-	if len(b) < size+2 {
-		return nil, 0, nil
-	}
-	if b[size] != '\r' || b[size+1] != '\n' {
-		return nil, 0, ErrBodyTerminator
-	}
-	return b[:size:size], size + 2, nil
 }

@@ -38,7 +38,7 @@ var lines = []struct {
 	{"value, bare LF", "VALUE k 0 3\n", seen{Code: CodeValue, Key: "k", Size: 3}, nil},
 	{"value, key with control byte", "VALUE a\x01\xff 0 3\r\n", seen{Code: CodeValue, Key: "a\x01\xff", Size: 3}, nil},
 	{"value, largest", "VALUE k 0 1073741824\r\n", seen{Code: CodeValue, Key: "k", Size: MaxValue}, nil},
-	{"value, nothing", "VALUE\r\n", seen{}, ErrBadHeader},
+	{"value, nothing", "VALUE\r\n", seen{}, ErrBadFlags},
 	{"value, no flags", "VALUE k\r\n", seen{}, ErrBadFlags},
 	{"value, no size", "VALUE k 0\r\n", seen{}, ErrBadSize},
 	{"value, no key", "VALUE 0 3\r\n", seen{}, ErrBadSize},
@@ -53,6 +53,10 @@ var lines = []struct {
 	{"value, cas above 64 bits", "VALUE k 0 3 18446744073709551616\r\n", seen{}, ErrBadCAS},
 	{"value, one token too many", "VALUE k 0 3 4 5\r\n", seen{}, ErrBadHeader},
 	{"value, CR inside", "VALUE k 0 3\r \n", seen{}, ErrBadHeader},
+	{"value, CR for a space", "VALUE k\r0 3\r\n", seen{}, ErrBadHeader},
+	{"value, flags of 9 digits", "VALUE k 999999999 999999999 999999999999999999\r\n", seen{Code: CodeValue, Key: "k", ClientFlags: 999999999, Size: 999999999, CAS: 999999999999999999, HasCAS: true}, nil},
+	{"value, leading zeros", "VALUE k 0000000000007 0000000000003 00000000000000000000000009\r\n", seen{Code: CodeValue, Key: "k", ClientFlags: 7, Size: 3, CAS: 9, HasCAS: true}, nil},
+	{"value, trailing space", "VALUE k 0 3 \r\n", seen{Code: CodeValue, Key: "k", Size: 3}, nil},
 	{"end", "END\r\n", seen{Code: CodeEnd}, nil},
 	{"end, trailing space", "END \r\n", seen{Code: CodeEnd}, nil},
 	{"end, something behind", "END 1\r\n", seen{}, ErrBadHeader},
@@ -121,6 +125,22 @@ func TestParse(t *testing.T) {
 				require.Zero(t, n, "%d bytes", i)
 			}
 		})
+	}
+}
+
+// Parse is a short cut through parseLine and nothing else.
+func TestShortCutAgrees(t *testing.T) {
+	for _, c := range lines {
+		t.Run(c.name, func(t *testing.T) { checkShortCut(t, []byte(c.line)) })
+	}
+}
+
+func checkShortCut(t *testing.T, b []byte) {
+	var r, s Reply
+	n, err := Parse(b, &r)
+	m, e := parseLine(b[:min(len(b), MaxLine)], &s)
+	if n != m || err != e || err == nil && n > 0 && look(&r) != look(&s) {
+		t.Fatalf("%q: Parse %d %v %+v, parseLine %d %v %+v", b, n, err, look(&r), m, e, look(&s))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // is an error before the line end is there, so that a line cut anywhere is
 // incomplete and nothing else.
 func parseAny(b []byte, r *Reply) (n int, err error) {
+	*r = Reply{line: b} // whatever comes, nothing of an earlier line remains
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
 		if len(b) == MaxLine {
@@ -25,7 +26,6 @@ func parseAny(b []byte, r *Reply) (n int, err error) {
 	if bytes.IndexByte(line, '\r') >= 0 {
 		return 0, ErrBadHeader
 	}
-	*r = Reply{line: b}
 	token := nextToken(line, 0)
 	if token.start == token.end {
 		return 0, ErrEmptyLine
