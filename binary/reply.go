@@ -35,7 +35,6 @@ func ParseHeader(b []byte, h *Header) (n int, err error) {
 	if len(b) < HeaderLen {
 		return 0, nil
 	}
-	_ = b[HeaderLen-1]
 	h.Opcode = Opcode(b[1])
 	h.KeyLen = binary.BigEndian.Uint16(b[2:])
 	h.ExtrasLen = b[4]

@@ -2,6 +2,8 @@ package classic
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +17,9 @@ import (
 func FuzzParse(f *testing.F) {
 	for _, c := range lines {
 		f.Add([]byte(c.line), uint16(len(c.line)/2))
+	}
+	for _, seed := range transcriptSeeds(f, "classic.txt", "auth.txt") {
+		f.Add(seed, uint16(len(seed)/2))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
 		want, wantN, wantErr := naive(b)
@@ -46,6 +51,9 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(c.line+"abc\r\nEND\r\n"), uint16(len(c.line)/2))
 	}
 	f.Add([]byte("VALUE a 0 5 1\r\nEND\r\n\r\nVALUE b 7 0 2\r\n\r\nEND\r\nSTORED\r\n"), uint16(17))
+	for _, seed := range transcriptSeeds(f, "classic.txt", "auth.txt") {
+		f.Add(seed, uint16(len(seed)/2))
+	}
 	f.Fuzz(func(t *testing.T, stream []byte, cut uint16) {
 		whole := tell(stream, len(stream))
 		parts := tell(stream, int(cut)%(len(stream)+1))
@@ -159,4 +167,28 @@ func FuzzAppend(f *testing.F) {
 			require.Equal(t, "startset auth 0 0 "+strconv.Itoa(len(key)+len(other)+1)+"\r\n"+key+" "+other+"\r\n", string(got))
 		}
 	})
+}
+
+// transcriptSeeds returns what servers said in the golden transcripts, the
+// literal parts of each line.
+func transcriptSeeds(f *testing.F, files ...string) (seeds [][]byte) {
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join("..", "testdata", "transcripts", file))
+		require.NoError(f, err)
+		for line := range strings.Lines(string(data)) {
+			if line[0] != '<' {
+				continue
+			}
+			var seed []byte
+			for _, part := range strings.SplitAfter(line, "\" ") {
+				if quoted, err := strconv.QuotedPrefix(part[max(strings.IndexByte(part, '"'), 0):]); err == nil {
+					text, err := strconv.Unquote(quoted)
+					require.NoError(f, err)
+					seed = append(seed, text...)
+				}
+			}
+			seeds = append(seeds, seed)
+		}
+	}
+	return seeds
 }
