@@ -131,7 +131,6 @@ type metaFlags struct {
 	cas, newCAS, delta, initial, flags uint64
 	mode                               string
 	noBump, invalidate, drop, ttlLast  bool
-	flagsGiven                         bool
 }
 
 var metaFields = map[byte]meta.Fields{
@@ -205,7 +204,7 @@ func readFlags(tokens []string) (f metaFlags, ok bool) {
 	builders := strings.TrimLeft(order, "t")
 	f.ttlLast = len(order) > 1 && strings.HasSuffix(order, "t")
 	builders = strings.TrimRight(builders, "t")
-	return f, strings.Index("RNT RN RT NT R N T ", builders+" ") >= 0
+	return f, strings.Contains("RNT RN RT NT R N T ", builders+" ")
 }
 
 func (f *metaFlags) signed(arg meta.Args, s string) (int32, bool) {
