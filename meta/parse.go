@@ -36,8 +36,8 @@ func Parse(b []byte, r *Reply) (n int, err error) {
 	}
 	// Field by field, since an assignment of the whole struct would take the
 	// slower way of a pointer write. has covers the spans.
-	r.Class, r.Hit, r.Malformed = 0, false, 0
-	r.ClientFlags, r.Size, r.ItemSize, r.CAS, r.LastAccess, r.TTL = 0, 0, 0, 0, 0, 0
+	r.Class, r.Hit, r.Has, r.Malformed, r.ClientFlags = 0, false, 0, 0, 0
+	r.Size, r.CAS, r.ItemSize, r.LastAccess, r.TTL = 0, 0, 0, 0, 0
 
 	i := uint(len("HD"))
 	if string(b[:3]) == "VA " {
