@@ -15,7 +15,7 @@
 //	case n == 0:     // in holds only part of a header: read more
 //	case header.Opaque != 7: // not the answer to this request: close
 //	case header.Status == binary.StatusOK:
-//		m, err := binary.ParseBody(in[n:], &header, &body)
+//		m, ok, err := binary.ParseBody(in[n:], &header, &body)
 //		…
 //	}
 //

@@ -49,8 +49,8 @@ func benchmarkParser(b *testing.B, text string, parse func([]byte, *Reply) (int,
 	}
 }
 
-// fieldsParser reads the lines of this benchmark into the same struct by way of
-// bytes.Fields, as one writes it at first.
+// fieldsParser reads reply lines into the same struct by way of bytes.Fields,
+// as one writes it at first. It leaves out the lines that are no success.
 func fieldsParser(b []byte, r *Reply) (n int, err error) {
 	n = bytes.IndexByte(b, '\n') + 1
 	if n == 0 {
@@ -58,45 +58,68 @@ func fieldsParser(b []byte, r *Reply) (n int, err error) {
 	}
 	*r = Reply{line: b}
 	tokens := bytes.Fields(b[:n])
-	at := 3 // where the token begins
+	if len(tokens) == 0 {
+		return 0, ErrEmptyLine
+	}
+	at := len(tokens[0]) + 1 // where the next token begins
 	switch string(tokens[0]) {
 	case "VA":
 		r.Code = CodeValue
+		if len(tokens) < 2 {
+			return 0, ErrMissingSize
+		}
 		if r.Size, err = strconv.Atoi(string(tokens[1])); err != nil {
-			return 0, err
+			return 0, ErrBadSize
 		}
 		at += len(tokens[1]) + 1
-		tokens = tokens[2:]
+		tokens = tokens[1:]
 	case "HD":
 		r.Code = CodeDone
-		tokens = tokens[1:]
 	case "EN":
 		r.Code = CodeMiss
-		tokens = tokens[1:]
+	default:
+		return 0, ErrUnknownCode
 	}
-	for _, token := range tokens {
-		arg := span{uint16(at + 1), uint16(at + len(token))}
-		at += len(token) + 1
+	for _, token := range tokens[1:] {
+		argument := string(token[1:])
 		switch token[0] {
 		case 'f':
-			v, err := strconv.ParseUint(string(token[1:]), 10, 32)
-			if err != nil {
-				return 0, err
-			}
-			r.ClientFlags = uint32(v)
+			var flags uint64
+			flags, err = strconv.ParseUint(argument, 10, 32)
+			r.ClientFlags = uint32(flags)
 			r.Has |= FieldClientFlags
+		case 'c':
+			r.CAS, err = strconv.ParseUint(argument, 10, 64)
+			r.Has |= FieldCAS
 		case 's':
-			if r.ItemSize, err = strconv.Atoi(string(token[1:])); err != nil {
-				return 0, err
-			}
+			r.ItemSize, err = strconv.Atoi(argument)
 			r.Has |= FieldSize
+		case 't':
+			r.TTL, err = strconv.ParseInt(argument, 10, 64)
+			r.Has |= FieldTTL
+		case 'l':
+			r.LastAccess, err = strconv.ParseInt(argument, 10, 64)
+			r.Has |= FieldLastAccess
+		case 'h':
+			r.Hit, err = strconv.ParseBool(argument)
+			r.Has |= FieldHit
 		case 'O':
-			r.opaque = arg
+			r.opaque = span{uint16(at + 1), uint16(at + len(token))}
 			r.Has |= FieldOpaque
 		case 'k':
-			r.key = arg
+			r.key = span{uint16(at + 1), uint16(at + len(token))}
 			r.Has |= FieldKey
+		case 'W':
+			r.Has |= FieldWin
+		case 'X':
+			r.Has |= FieldStale
+		case 'Z':
+			r.Has |= FieldLost
 		}
+		if err != nil {
+			return 0, err
+		}
+		at += len(token) + 1
 	}
 	return n, nil
 }
