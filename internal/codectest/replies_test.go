@@ -132,8 +132,8 @@ func readClassic(b []byte) (told string, n int, err error) {
 	switch c.Code {
 	case classic.CodeNumber:
 		return strconv.FormatUint(c.Number, 10), n, nil
-	case classic.CodeStat:
-		return strings.TrimRight(fmt.Sprintf("STAT %s %s", c.Key(), c.Text()), " "), n, nil
+	case classic.CodeStat, classic.CodePrefix:
+		return strings.TrimRight(fmt.Sprintf("%v %s %s", c.Code, c.Key(), c.Text()), " "), n, nil
 	case classic.CodeVersion:
 		return told + " " + string(c.Text()), n, nil
 	case classic.CodeValue:
@@ -193,7 +193,9 @@ func tellText(t *testing.T, stream string) []string {
 	var told []string
 	for stream != "" {
 		line, rest, ok := strings.Cut(stream, "\r\n")
-		require.True(t, ok, "%q", stream)
+		if !ok {
+			return append(told, "incomplete")
+		}
 		f := strings.Fields(line)
 		if len(f) == 0 {
 			return append(told, meta.ErrEmptyLine.Error())
@@ -208,8 +210,10 @@ func tellText(t *testing.T, stream string) []string {
 			one = f[0] + sorted(f[1:])
 		case "ERROR:", "CLIENT_ERROR:", "SERVER_ERROR:":
 			one = strings.Replace(line, ":", "", 1)
-		case "MEMLIMIT_TOO_SMALL": // of a command that no codec has
-			return append(told, classic.ErrUnknownReply.Error())
+		default:
+			if _, err := strconv.ParseUint(line, 10, 64); err != nil && !slices.Contains(lineWords, f[0]) {
+				return append(told, classic.ErrUnknownReply.Error()) // of a command that no codec has
+			}
 		}
 		if size != "" {
 			n, err := strconv.Atoi(size)
@@ -223,6 +227,9 @@ func tellText(t *testing.T, stream string) []string {
 	}
 	return told
 }
+
+var lineWords = strings.Fields("END STORED NOT_STORED EXISTS NOT_FOUND DELETED TOUCHED OK RESET STAT PREFIX VERSION ME " +
+	"ERROR CLIENT_ERROR SERVER_ERROR")
 
 func sorted(flags []string) string {
 	flags = slices.Sorted(slices.Values(flags))
