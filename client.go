@@ -21,13 +21,20 @@ const (
 )
 
 // Client is a memcached client. It is safe for concurrent use by any number of
-// goroutines, and meant to be shared by them. Its fields are read at each use
-// and best set before the first one. A Client must not be copied, and the zero
-// Client is not usable: see New and NewFromSelector.
+// goroutines, and meant to be shared by them. A Client must not be copied, and
+// the zero Client is not usable: see New and NewFromSelector.
+//
+// Its fields are read without a lock: set them before the first call, or while
+// there is none.
 type Client struct {
-	// DialContext connects to address, an "ip:port" for network "tcp" or a path
-	// for network "unix". It is called by one goroutine at a time for each
-	// server. nil means a net.Dialer. The context ends after Timeout.
+	// DialContext connects to a server. The address is an "ip:port" for network
+	// "tcp", looked up by the client beforehand, or a path for network "unix";
+	// an address from the ServerSelector of another package comes as it is.
+	// nil means a net.Dialer.
+	//
+	// It is called by one goroutine at a time for each server, with a context
+	// that ends after Timeout or on Close. For TLS it returns a *tls.Conn, from
+	// a tls.Dialer whose Config.ServerName is set: the address has no name.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Timeout bounds the time in which a connection makes no progress, where a
@@ -48,8 +55,9 @@ type Client struct {
 	// Conn says more about connections.
 	Conn ConnSettings
 
-	// Protocol says how servers are spoken to. The zero value, Auto, asks each
-	// connection when it is made.
+	// Protocol says how servers are spoken to; later changes reach only servers
+	// that have not been used. The zero value, Auto, asks each connection when
+	// it is made.
 	Protocol Protocol
 
 	selector ServerSelector
@@ -81,14 +89,17 @@ func New(server ...string) *Client {
 	return NewFromSelector(list)
 }
 
-// NewFromSelector returns a Client that asks ss for the server of each key.
+// NewFromSelector returns a Client that asks ss for the server of each key: a
+// Continuum, a ServerList that is kept at hand to change it, or a selector of
+// another package.
 func NewFromSelector(ss ServerSelector) *Client {
 	return &Client{selector: ss}
 }
 
-// Close closes the connections of the client; calls under way fail with an
-// *OpError. It returns when nothing of the client runs any more. The client may
-// be used again, and closed again. The error is nil.
+// Close closes the connections of the client. Calls under way fail with an
+// *OpError, where those of gomemcache go on. Close returns when nothing of the
+// client runs any more, not even a dial. The client may be used again, and
+// closed again. The error is nil.
 func (c *Client) Close() error {
 	c.mu.RLock()
 	open := make([]*server, 0, len(c.servers))

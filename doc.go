@@ -23,6 +23,11 @@
 //
 // # Failures
 //
+// ErrCacheMiss and the other outcomes are returned as they are and may be
+// compared with ==. All errors of servers and connections name the server; those
+// of connections are a net.Error. No text of an error holds a key or a value.
+// A batch returns what it got beside a *MultiError.
+//
 // A call fails when its connection has made no progress for Client.Timeout, and
 // then so do all calls on that connection. A reply that makes no sense, or that
 // may belong to another call, closes the connection and is an error for all who
