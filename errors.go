@@ -110,7 +110,8 @@ type OpError struct {
 	Err    error  // the cause
 
 	// OutcomeUnknown is set when the request may have reached the server, so
-	// that it may or may not have been carried out.
+	// that it may or may not have been carried out. It is never set for what
+	// changes nothing there: Get, GetMulti and Ping.
 	OutcomeUnknown bool
 }
 

@@ -176,7 +176,7 @@ func TestSilentServerIsATimeoutAndNoMiss(t *testing.T) {
 			var op *memcache.OpError
 			if assert.ErrorAs(t, err, &op, name) {
 				assert.Equal(t, address, op.Server, name)
-				assert.True(t, op.OutcomeUnknown, name)
+				assert.Equal(t, changes(name), op.OutcomeUnknown, name)
 			}
 		})
 	}
@@ -198,6 +198,9 @@ func TestServerThatDoesNotReadIsATimeout(t *testing.T) {
 	assert.True(t, op.OutcomeUnknown)
 }
 
+// changes reports whether an operation leaves a trace on the server.
+func changes(operation string) bool { return operation != "Get" && operation != "GetMulti" }
+
 // A server that hangs up on a request has not lain idle, so nothing is repeated.
 func TestHangUpIsAnError(t *testing.T) {
 	address := fakeServer(t, func(c *fakeConn) { c.next() })
@@ -210,7 +213,7 @@ func TestHangUpIsAnError(t *testing.T) {
 		assert.Contains(t, err.Error(), address, name)
 		var op *memcache.OpError
 		require.ErrorAs(t, err, &op, name)
-		assert.True(t, op.OutcomeUnknown, name)
+		assert.Equal(t, changes(name), op.OutcomeUnknown, name)
 	}
 }
 

@@ -62,7 +62,7 @@ const itemChunk = 8
 // addFailure notes in failures that s failed keys. Those that it failed in the
 // same words are one Failure.
 func (s *server) addFailure(failures []Failure, cause error, keys ...string) []Failure {
-	name, err := s.addr.String(), s.failure(link.Get.String(), cause)
+	name, err := s.addr.String(), s.failure(link.Get, cause)
 	for i := range failures {
 		f := &failures[i]
 		if f.Server == name && f.Err.Error() == err.Error() {

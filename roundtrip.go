@@ -29,13 +29,13 @@ func (s *server) ask(ctx context.Context, req *link.Request) (link.Reply, error)
 	reply, err := s.link.Do(ctx, req)
 	s.client.activity.Leave()
 	if err != nil {
-		return link.Reply{}, s.failure(req.Op.String(), err)
+		return link.Reply{}, s.failure(req.Op, err)
 	}
-	return reply, s.outcome(req.Op.String(), &reply)
+	return reply, s.outcome(req.Op, &reply)
 }
 
 // outcome turns the status of a reply into an error, nil when it succeeded.
-func (s *server) outcome(op string, reply *link.Reply) error {
+func (s *server) outcome(op link.Op, reply *link.Reply) error {
 	switch reply.Status {
 	case link.OK:
 		return nil
@@ -50,7 +50,7 @@ func (s *server) outcome(op string, reply *link.Reply) error {
 }
 
 // failure turns an error of the link into the client's own.
-func (s *server) failure(op string, err error) error {
+func (s *server) failure(op link.Op, err error) error {
 	var (
 		refused  *link.ServerError
 		nonsense *link.ProtocolError
@@ -59,13 +59,14 @@ func (s *server) failure(op string, err error) error {
 	name := s.addr.String()
 	switch {
 	case errors.As(err, &refused):
-		return &ServerError{Op: op, Server: name, Kind: refused.Kind, Message: refused.Message}
+		return &ServerError{Op: op.String(), Server: name, Kind: refused.Kind, Message: refused.Message}
 	case errors.As(err, &nonsense):
-		return &ProtocolError{Op: op, Server: name, Got: nonsense.Got, Err: nonsense.Err}
+		return &ProtocolError{Op: op.String(), Server: name, Got: nonsense.Got, Err: nonsense.Err}
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):
-		return &OpError{Op: op, Server: name, Err: lost.Err, OutcomeUnknown: lost.Sent}
+		changes := op != link.Get && op != link.Version
+		return &OpError{Op: op.String(), Server: name, Err: lost.Err, OutcomeUnknown: lost.Sent && changes}
 	}
-	return &OpError{Op: op, Server: name, Err: err}
+	return &OpError{Op: op.String(), Server: name, Err: err}
 }
