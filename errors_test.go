@@ -247,6 +247,22 @@ func TestConnectionThatDiedIdleIsReplaced(t *testing.T) {
 	})
 }
 
+// After a pause the connection is looked at before anything is sent on it, so
+// that even what may not be repeated goes to a live one.
+func TestConnectionThatDiedIdleIsNoticed(t *testing.T) {
+	eachRestart(t, func(t *testing.T, address string, stop, start func()) {
+		c := newClient(t, address)
+		for _, name := range []string{"Increment", "Append", "Touch", "GetAndTouch", "CompareAndSwap", "Add"} {
+			require.NoError(t, c.Ping())
+			stop()
+			start()
+			time.Sleep(20 * time.Millisecond)
+			err := operations[name](c, "key", nil)
+			assert.True(t, err == nil || err == memcache.ErrCacheMiss || err == memcache.ErrNotStored, "%s: %v", name, err)
+		}
+	})
+}
+
 // A server that is gone fails its calls at once and is asked again when it is
 // back.
 func TestServerThatComesBackIsUsed(t *testing.T) {
