@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -120,6 +121,8 @@ type stage struct {
 	dials   atomic.Int32
 	scripts []func(*peer)
 	timeout time.Duration
+
+	stop    func() // accepts no more connections
 	running sync.WaitGroup
 }
 
@@ -143,6 +146,7 @@ func (s *stage) start(t *testing.T, dial func(context.Context) (net.Conn, error)
 	})
 	t.Cleanup(func() {
 		s.Close()
+		s.stop()
 		s.running.Wait()
 	})
 	return s
@@ -150,7 +154,7 @@ func (s *stage) start(t *testing.T, dial func(context.Context) (net.Conn, error)
 
 // onPipe is a stage over unbuffered pipes.
 func onPipe(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
-	s := &stage{scripts: scripts, timeout: timeout}
+	s := &stage{scripts: scripts, timeout: timeout, stop: func() {}}
 	return s.start(t, func(context.Context) (net.Conn, error) {
 		near, far := net.Pipe()
 		s.play(far)
@@ -174,10 +178,10 @@ func onTCP(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 			s.play(nc)
 		}
 	})
-	t.Cleanup(func() {
+	s.stop = func() {
 		l.Close()
 		accepting.Wait()
-	})
+	}
 	return s.start(t, func(ctx context.Context) (net.Conn, error) {
 		d := net.Dialer{Control: smallBuffers}
 		return d.DialContext(ctx, "tcp", l.Addr().String())
@@ -254,4 +258,11 @@ func (s *stage) look(f func(c *conn) bool) func() bool {
 		defer c.mu.Unlock()
 		return f(c)
 	}
+}
+
+// allocated is how many bytes the process has allocated so far.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

@@ -1,0 +1,285 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file cancels calls wherever their callers can be. The caller is back at
+// once, and nobody else notices.
+
+// promptly is how long a cancelled call may take to return. Of several tries on
+// a busy machine the median counts.
+const promptly = 5 * time.Millisecond
+
+// atOnce runs try a few times and expects the median of the times it returns,
+// from cancel to return, to be prompt.
+func atOnce(t *testing.T, try func(t *testing.T) time.Duration) {
+	t.Helper()
+	var took []time.Duration
+	for range 9 {
+		took = append(took, try(t))
+	}
+	slices.Sort(took)
+	assert.LessOrEqual(t, took[len(took)/2], promptly, "%v", took)
+}
+
+// cancelIn cancels a call that do makes, once it is where reached says, and
+// returns how long it took to come back.
+func cancelIn(t *testing.T, where func() bool, do func(context.Context) error) time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	done := later(func() error { return do(ctx) })
+	reached(t, where)
+	start := time.Now()
+	cancel(errGivenUp)
+	require.Equal(t, errGivenUp, <-done, "the cause of its context")
+	return time.Since(start)
+}
+
+var errGivenUp = errors.New("given up by the test")
+
+// hold is a script that takes all requests and answers them, as a healthy
+// server, once it is released.
+func hold(release <-chan struct{}) func(*peer) {
+	return func(p *peer) {
+		waiting := make(chan *asked, 1000)
+		go func() {
+			defer close(waiting)
+			for a := p.next(); a != nil; a = p.next() {
+				waiting <- a
+			}
+		}()
+		<-release
+		for a := range waiting {
+			p.say(a.answer())
+		}
+	}
+}
+
+func TestCancelWhileReading(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, hold(release))
+		atOnce(t, func(t *testing.T) time.Duration {
+			return cancelIn(t, s.look(func(c *conn) bool { return c.turns.reader != nil && c.written == len(c.flight) }),
+				func(ctx context.Context) error { _, err := s.getCtx(ctx, "a"); return err })
+		})
+		close(release)
+		s.wantValue(t, "b")
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+func TestCancelWhileParked(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, hold(release))
+		reader := later(func() error { _, err := s.get("reader"); return err })
+		reached(t, s.look(func(c *conn) bool { return c.turns.reader != nil }))
+		atOnce(t, func(t *testing.T) time.Duration {
+			return cancelIn(t, s.look(func(c *conn) bool { return c.turns.last.state == parked }),
+				func(ctx context.Context) error { _, err := s.getCtx(ctx, "a"); return err })
+		})
+		close(release)
+		require.NoError(t, <-reader)
+		s.wantValue(t, "b")
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+// A cancelled reader hands the reading on, also to calls that have no context.
+func TestCancelledReaderHandsOn(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, hold(release))
+		ctx, cancel := context.WithCancel(context.Background())
+		reader := later(func() error { _, err := s.getCtx(ctx, "reader"); return err })
+		reached(t, s.look(func(c *conn) bool { return c.turns.reader != nil }))
+		var others sync.WaitGroup
+		for _, key := range numbered(20) {
+			others.Go(func() {
+				value, err := s.get(key)
+				assert.NoError(t, err)
+				assert.Equal(t, valueOf(key), value)
+			})
+		}
+		reached(t, s.look(func(c *conn) bool { return c.turns.last.state == parked }))
+		cancel()
+		require.ErrorIs(t, <-reader, context.Canceled)
+		close(release)
+		others.Wait()
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+// stuck is a connection on which a large set cannot go on: the server reads
+// only when it is released.
+func stuck(release <-chan struct{}) func(*peer) {
+	return func(p *peer) {
+		<-release
+		p.serve()
+	}
+}
+
+var large = make([]byte, 4<<20)
+
+func blockedWrite(c *conn) bool { return c.turns.flusher != nil && c.writeArmed }
+
+// Half a request must not stay on the wire while others wait: somebody else
+// writes the rest, and everybody gets an answer.
+func TestCancelInBlockedWriteCostsNobodyElse(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, stuck(release))
+		ctx, cancel := context.WithCancel(context.Background())
+		writer := later(func() error {
+			_, err := s.Do(ctx, &Request{Op: Set, Key: "large", Value: large})
+			return err
+		})
+		reached(t, s.look(blockedWrite))
+		var others sync.WaitGroup
+		for _, key := range numbered(20) {
+			others.Go(func() {
+				value, err := s.get(key)
+				assert.NoError(t, err)
+				assert.Equal(t, valueOf(key), value)
+			})
+		}
+		reached(t, s.look(func(c *conn) bool { return c.turns.last.state == parked }))
+		cancel()
+		require.ErrorIs(t, <-writer, context.Canceled)
+		close(release)
+		others.Wait()
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+func TestCancelBatchBetweenServers(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		good, bad := on(t, time.Minute, healthy), on(t, time.Minute, hold(release))
+		bad.cfg.Activity = good.cfg.Activity
+		atOnce(t, func(t *testing.T) time.Duration {
+			var shares []*Share
+			took := cancelIn(t, bad.look(func(c *conn) bool { return c.turns.reader != nil }), func(ctx context.Context) error {
+				shares = []*Share{{Link: good.Link, Keys: numbered(100)}, {Link: bad.Link, Keys: numbered(100)}}
+				Gather(ctx, shares)
+				return shares[1].Err
+			})
+			assert.NoError(t, shares[0].Err)
+			assert.Len(t, shares[0].Replies, 100, "what came in time is kept")
+			return took
+		})
+		close(release)
+		good.wantValue(t, "a")
+		bad.wantValue(t, "a")
+		assert.EqualValues(t, 1, bad.dials.Load())
+	})
+}
+
+func TestCancelWhileDialing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		l := New(Config{
+			Dial: func(ctx context.Context) (net.Conn, error) {
+				<-release
+				return nil, errors.New("refused")
+			},
+			Timeout: func() time.Duration { return time.Minute }, Activity: new(Activity),
+		})
+		took := cancelIn(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.dialing != nil },
+			func(ctx context.Context) error { _, err := l.Do(ctx, &Request{Op: Get, Key: "a"}); return err })
+		assert.Zero(t, took)
+		close(release)
+		l.Close()
+	})
+}
+
+// The reply to a call that was given up costs no memory, however large.
+func TestAbandonedReplyIsNotKept(t *testing.T) {
+	const size = 32 << 20
+	release := make(chan struct{})
+	s := onTCP(t, time.Minute, func(p *peer) {
+		a := p.next()
+		<-release
+		fmt.Fprintf(p, "VA %d f0 c1 %s\r\n", size, a.opaque())
+		chunk := make([]byte, 64<<10)
+		for range size / len(chunk) {
+			p.Write(chunk)
+		}
+		p.say("\r\n")
+		p.serve()
+	})
+	cancelIn(t, s.look(func(c *conn) bool { return c.turns.reader != nil }),
+		func(ctx context.Context) error { _, err := s.getCtx(ctx, "large"); return err })
+	before := allocated()
+	close(release)
+	s.wantValue(t, "b")
+	assert.Less(t, allocated()-before, uint64(1<<20))
+}
+
+// A large value whose caller leaves half way is dropped.
+func TestCancelInMidValue(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		value := stamp("k", 8<<20)
+		s := on(t, time.Minute, func(p *peer) {
+			whole := p.next().hit(string(value))
+			p.say(whole[:100000])
+			<-release
+			p.say(whole[100000:])
+			p.serve()
+		})
+		atMiddle := s.look(func(c *conn) bool { return c.big != nil && c.reads > 1 })
+		took := cancelIn(t, atMiddle, func(ctx context.Context) error { _, err := s.getCtx(ctx, "k"); return err })
+		assert.Less(t, took, time.Second)
+		close(release)
+		s.wantValue(t, "b")
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+// Many callers that come and go leave nothing behind.
+func TestStormOfCancels(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		s := on(t, time.Second, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				time.Sleep(10 * time.Microsecond)
+				p.say(a.answer())
+			}
+		})
+		var wg sync.WaitGroup
+		for g := range 32 {
+			wg.Go(func() {
+				for i := range 50 {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(g*i)*time.Microsecond)
+					key := fmt.Sprintf("%d.%d", g, i)
+					if value, err := s.getCtx(ctx, key); err == nil {
+						assert.Equal(t, valueOf(key), value)
+					} else {
+						assert.ErrorIs(t, err, context.DeadlineExceeded)
+					}
+					cancel()
+				}
+			})
+		}
+		wg.Wait()
+		s.wantValue(t, "last")
+		c := s.current[0].Load()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		assert.Nil(t, c.turns.first)
+		assert.Nil(t, c.turns.reader)
+		assert.Nil(t, c.turns.flusher)
+	})
+}
