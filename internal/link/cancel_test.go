@@ -135,6 +135,20 @@ var large = make([]byte, 4<<20)
 
 func blockedWrite(c *conn) bool { return c.turns.flusher != nil && c.writeArmed }
 
+func TestCancelInBlockedWrite(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		atOnce(t, func(t *testing.T) time.Duration {
+			release := make(chan struct{})
+			defer close(release)
+			s := on(t, time.Minute, stuck(release))
+			return cancelIn(t, s.look(blockedWrite), func(ctx context.Context) error {
+				_, err := s.Do(ctx, &Request{Op: Set, Key: "large", Value: large})
+				return err
+			})
+		})
+	})
+}
+
 // Half a request must not stay on the wire while others wait: somebody else
 // writes the rest, and everybody gets an answer.
 func TestCancelInBlockedWriteCostsNobodyElse(t *testing.T) {

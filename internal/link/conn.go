@@ -123,7 +123,9 @@ func (c *conn) await(ctx context.Context, k *call) error {
 			if ended {
 				return nil
 			}
-			return err
+			if err != errAbandoned { // which k's caller itself has caused: it leaves
+				return err
+			}
 		case dutyFlush:
 			c.flush(ctx, &k.turn)
 		case dutyRead:
@@ -150,7 +152,7 @@ func (c *conn) leave(k *call, asleep bool) bool {
 	if c.turns.flusher == &k.turn {
 		c.passFlushLocked(&k.turn, 0)
 	}
-	left := c.turns.leave(&k.turn)
+	left := c.turns.leave(&k.turn) || c.err == errAbandoned
 	k.gone.Store(left)
 	var woken *turn
 	if c.turns.reader == &k.turn {
