@@ -178,6 +178,49 @@ func TestCancelInBlockedWriteCostsNobodyElse(t *testing.T) {
 	})
 }
 
+// The flusher's role may come to a caller while it is parked. It must be able
+// to leave then, too.
+func TestCancelInWriteThatWasHandedOver(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		atOnce(t, func(t *testing.T) time.Duration {
+			one := make(chan struct{})
+			rest := make(chan struct{})
+			s := on(t, time.Minute, func(p *peer) {
+				<-one
+				p.say(p.next().answer())
+				<-rest
+				p.serve()
+			})
+			first := later(func() error {
+				_, err := s.Do(context.Background(), &Request{Op: Set, Key: "first", Value: large[:1<<20]})
+				return err
+			})
+			reached(t, s.look(blockedWrite))
+			reader := later(func() error { _, err := s.get("reader"); return err })
+			reached(t, s.look(func(c *conn) bool { return c.turns.reader != nil }))
+			defer func() {
+				close(rest)
+				assert.NoError(t, <-reader)
+			}()
+			took := make(chan time.Duration, 1)
+			go func() {
+				took <- cancelIn(t, s.look(func(c *conn) bool {
+					f := c.turns.flusher // on a pipe a helper writes for second
+					return blockedWrite(c) && (f == &c.turns.spare || f.call.oneReq[0].Key == "second") &&
+						c.turns.first.call.oneReq[0].Key == "reader"
+				}), func(ctx context.Context) error {
+					_, err := s.Do(ctx, &Request{Op: Set, Key: "second", Value: large})
+					return err
+				})
+			}()
+			reached(t, s.look(func(c *conn) bool { return c.turns.last.state == parked && c.turns.last.call.oneReq[0].Key == "second" }))
+			close(one)
+			require.NoError(t, <-first)
+			return <-took
+		})
+	})
+}
+
 func TestCancelBatchBetweenServers(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
 		release := make(chan struct{})

@@ -127,7 +127,7 @@ func (c *conn) await(ctx context.Context, k *call) error {
 				return err
 			}
 		case dutyFlush:
-			c.flush(ctx, &k.turn)
+			c.startFlush(ctx, k)
 		case dutyRead:
 			c.read(ctx, &k.turn)
 		case dutyPark:
