@@ -262,6 +262,29 @@ func TestCancelWhileDialing(t *testing.T) {
 	})
 }
 
+// A context that has ended before the call performs nothing.
+func TestEndedContextSendsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var asked []string
+		s := onPipe(t, time.Second, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				asked = append(asked, a.key())
+				p.say(a.answer())
+			}
+		})
+		s.wantValue(t, "before")
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := s.Do(ctx, &Request{Op: Increment, Key: "counter", Delta: 1})
+		require.ErrorIs(t, err, context.Canceled)
+		share := &Share{Link: s.Link, Keys: numbered(3)}
+		Gather(ctx, []*Share{share})
+		require.ErrorIs(t, share.Err, context.Canceled)
+		s.wantValue(t, "after")
+		assert.Equal(t, []string{"before", "after"}, asked)
+	})
+}
+
 // The reply to a call that was given up costs no memory, however large.
 func TestAbandonedReplyIsNotKept(t *testing.T) {
 	const size = 32 << 20

@@ -160,8 +160,12 @@ func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
 	}
 }
 
-// sendOn is send on one connection; errNotOpen when it is closed.
+// sendOn is send on one connection; errNotOpen when it is closed. A call whose
+// context has ended is not sent.
 func (l *Link) sendOn(ctx context.Context, c *conn, k *call) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	flush, err := c.submit(k, l.clock())
 	if err != nil {
 		return err
