@@ -132,7 +132,9 @@ func (c *conn) deliver() (moved bool, err error) {
 				c.finish(ended)
 				return moved, protocolError(t.call.want(), c.in[c.r:c.w], errUnasked)
 			}
+			got := t.call.got.Load()
 			done, err := c.feed(t.call)
+			moved = moved || t.call.got.Load() != got
 			if err != nil {
 				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
 					t.call.refuse(refusal)
@@ -185,6 +187,7 @@ func (c *conn) feed(k *call) (done bool, err error) {
 		if err != nil || done || k.body != inBody {
 			return done, err
 		}
+		c.step += n // the beginning of the value
 	}
 }
 

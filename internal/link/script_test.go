@@ -114,6 +114,7 @@ func (p *peer) serve() {
 func (p *peer) ignore() { io.Copy(io.Discard, p.in) }
 
 func healthy(p *peer) { p.serve() }
+func silent(p *peer)  { p.ignore() }
 
 // stage is a Link whose connections are played by scripts.
 type stage struct {

@@ -1,0 +1,308 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file tests the bound on time without progress, in virtual time: what
+// counts as progress, from when it is counted, and that nobody waits longer.
+
+const limit = 500 * time.Millisecond
+
+// after expects that d has passed since start, give or take a reader's grace.
+func after(t *testing.T, d time.Duration, start time.Time) {
+	t.Helper()
+	assert.InDelta(t, d, time.Since(start), 2*float64(grace), "%v", time.Since(start))
+}
+
+func TestSilenceFailsEveryWaiterAtTheBound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) {
+			p.say(p.next().answer())
+			p.ignore()
+		})
+		s.wantValue(t, "a")
+		start := time.Now()
+		var wg sync.WaitGroup
+		for i := range 10 {
+			time.Sleep(time.Millisecond)
+			wg.Go(func() {
+				_, err := s.get(fmt.Sprint(i))
+				assert.ErrorIs(t, err, ErrNoProgress)
+				after(t, limit+time.Millisecond, start)
+				var netError net.Error
+				if assert.ErrorAs(t, err, &netError) {
+					assert.True(t, netError.Timeout())
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestDripIsNoProgress(t *testing.T) {
+	for _, size := range []int{100, directSize, 1 << 20} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := onPipe(t, limit, func(p *peer) {
+					whole := p.next().hit(strings.Repeat("x", size))
+					for i := range whole {
+						time.Sleep(400 * time.Millisecond)
+						p.say(whole[i : i+1])
+						if i > 1000 {
+							return
+						}
+					}
+				})
+				start := time.Now()
+				_, err := s.get("a")
+				require.ErrorIs(t, err, ErrNoProgress)
+				after(t, limit, start)
+			})
+		})
+	}
+}
+
+// saySlowly sends s in steps of size bytes with a pause before each.
+func (p *peer) saySlowly(s string, size int, pause time.Duration) {
+	for len(s) > 0 {
+		time.Sleep(pause)
+		n := min(size, len(s))
+		p.say(s[:n])
+		s = s[n:]
+	}
+}
+
+func TestStepsOfALargeValueAreProgress(t *testing.T) {
+	rows := []struct {
+		name  string
+		step  int
+		fails bool
+	}{
+		{"65 KiB per 400 ms", 65 << 10, false},
+		{"32 KiB per 400 ms", 32 << 10, true},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				value := string(stamp("k", 1<<20))
+				s := onPipe(t, limit, func(p *peer) {
+					p.saySlowly(p.next().hit(value), row.step, 400*time.Millisecond)
+					p.serve()
+				})
+				waiter := later(func() error {
+					time.Sleep(100 * time.Millisecond)
+					_, err := s.get("b")
+					return err
+				})
+				got, err := s.get("k")
+				if row.fails {
+					require.ErrorIs(t, err, ErrNoProgress)
+					require.ErrorIs(t, <-waiter, ErrNoProgress)
+					return
+				}
+				require.NoError(t, err)
+				require.True(t, got == value)
+				require.NoError(t, <-waiter, "progress of one is progress for all")
+			})
+		})
+	}
+}
+
+func TestRepliesExtendTheBound(t *testing.T) {
+	for _, protocol := range []Protocol{Meta, Classic} {
+		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := onPipe(t, limit, func(p *peer) {
+					requests := make(chan *asked, 100)
+					go func() {
+						defer close(requests)
+						for a := p.next(); a != nil; a = p.next() {
+							requests <- a
+						}
+					}()
+					for a := range requests {
+						if a.words[0] == "gets" && len(a.words) > 2 { // value by value
+							for _, v := range strings.SplitAfter(a.answer(), "\r\nVALUE") {
+								p.saySlowly(v, len(v), 400*time.Millisecond)
+							}
+							continue
+						}
+						p.saySlowly(a.answer(), 1000, 400*time.Millisecond)
+					}
+				})
+				s.cfg.Protocol = protocol
+				single := later(func() error {
+					time.Sleep(time.Second)
+					_, err := s.get("single")
+					return err
+				})
+				share := &Share{Link: s.Link, Keys: numbered(20)}
+				Gather(context.Background(), []*Share{share})
+				require.NoError(t, share.Err)
+				assert.Len(t, share.Replies, 20)
+				require.NoError(t, <-single, "behind 17 others, each in time")
+				assert.EqualValues(t, 1, s.dials.Load())
+			})
+		})
+	}
+}
+
+// The deadline of the socket was set for an earlier call. Passing, it fails
+// nobody else.
+func TestOldDeadlineFailsNobody(t *testing.T) {
+	for _, pause := range []time.Duration{0, limit / 2, limit - 10*time.Millisecond, limit, limit * 3 / 2, 10 * limit} {
+		t.Run(pause.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := onPipe(t, limit, func(p *peer) {
+					for a := p.next(); a != nil; a = p.next() {
+						p.saySlowly(a.answer(), 1000, limit-20*time.Millisecond)
+					}
+				})
+				for _, key := range numbered(5) {
+					s.wantValue(t, key)
+					time.Sleep(pause)
+				}
+				assert.EqualValues(t, 1, s.dials.Load())
+			})
+		})
+	}
+}
+
+// Everybody gave up and nobody reads. The next caller finds the old replies,
+// throws them away and gets its own.
+func TestAbandonedCallsAreDrainedByTheNext(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		for _, pause := range []time.Duration{20 * time.Millisecond, 3 * 100 * time.Millisecond} {
+			s := on(t, 100*time.Millisecond, func(p *peer) {
+				requests := make(chan *asked, 100)
+				go func() {
+					defer close(requests)
+					for a := p.next(); a != nil; a = p.next() {
+						requests <- a
+					}
+				}()
+				time.Sleep(15 * time.Millisecond)
+				for a := range requests {
+					p.say(a.answer())
+				}
+			})
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			var wg sync.WaitGroup
+			for _, key := range numbered(20) {
+				wg.Go(func() {
+					_, err := s.getCtx(ctx, key)
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+				})
+			}
+			wg.Wait()
+			cancel()
+			time.Sleep(pause)
+			for _, key := range []string{"a", "b"} {
+				s.wantValue(t, key)
+			}
+		}
+	})
+}
+
+// Nobody listened while nobody waited: the clock starts with the next caller.
+func TestClockStartsWithTheNextCaller(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) { p.ignore() })
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		defer cancel()
+		_, err := s.getCtx(ctx, "a")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(limit - 50*time.Millisecond)
+		start := time.Now()
+		_, err = s.get("b")
+		require.ErrorIs(t, err, ErrNoProgress)
+		after(t, limit, start)
+	})
+}
+
+// Readers that come and go do not move the bound of a caller that stays.
+func TestLeavingReadersDoNotMoveTheBound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, silent)
+		start := time.Now()
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for g := range 3 {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(20+7*g+i%5)*time.Millisecond)
+					s.getCtx(ctx, "short")
+					cancel()
+				}
+			})
+		}
+		time.Sleep(10 * time.Millisecond)
+		begun := time.Now()
+		_, err := s.get("a")
+		require.ErrorIs(t, err, ErrNoProgress)
+		assert.LessOrEqual(t, time.Since(begun), limit+2*time.Duration(grace))
+		after(t, limit, start)
+		close(stop)
+		wg.Wait()
+	})
+}
+
+func TestBlockedWriteFailsAtTheBound(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		defer close(release)
+		s := on(t, limit, stuck(release))
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				_, err := s.Do(context.Background(), &Request{Op: Set, Key: "large", Value: large})
+				assert.ErrorIs(t, err, ErrNoProgress)
+				assert.InDelta(t, limit, time.Since(start), float64(100*time.Millisecond))
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// A stopped server that goes on after the callers were failed answers nobody.
+func TestStoppedServerThatGoesOnAnswersNobody(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		s := on(t, 100*time.Millisecond, func(p *peer) {
+			var late strings.Builder
+			for range 10 {
+				if a := p.next(); a != nil {
+					late.WriteString(a.answer())
+				}
+			}
+			time.Sleep(150 * time.Millisecond)
+			p.say(late.String())
+		}, healthy)
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				_, err := s.get(fmt.Sprint(i))
+				assert.ErrorIs(t, err, ErrNoProgress)
+				for n := range 100 {
+					s.wantValue(t, fmt.Sprintf("%d.%d", i, n))
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
