@@ -30,6 +30,7 @@ type call struct {
 	lines  bool   // asked in a classic line on a meta connection
 	hit    bool   // classic: the value is there, its END is not
 	exact  bool   // a batch that must not be
+	batch  bool   // its caller may have other servers to wait for first
 
 	got  atomic.Int32 // complete replies
 	gone atomic.Bool  // its caller has left: keep nothing
@@ -72,7 +73,7 @@ func (k *call) recycle() {
 	k.oneReq[0], k.oneReply[0], k.pending = Request{}, Reply{}, Reply{}
 	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
-	k.lines, k.hit, k.exact, k.many = false, false, false, false
+	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
 	k.got.Store(0)
 	callPool.Put(k)
 }

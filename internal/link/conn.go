@@ -26,6 +26,7 @@ type conn struct {
 	err       error  // why the connection closed
 	lastUse   int64  // clock when the latest call was submitted
 	progress  int64  // clock of the latest progress that somebody went on waiting after
+	listening int64  // clock since which there has been a reader without a break
 	reads     uint64 // that brought something
 	taken     uint64 // request bytes that a flusher has taken: they may be on the wire
 	readArmed int64  // clock of the read deadline that is set; 0 = unknown
@@ -114,7 +115,11 @@ func (c *conn) await(ctx context.Context, k *call) error {
 	for {
 		asleep := false
 		c.mu.Lock()
+		unheard := c.turns.reader == nil
 		next := c.turns.wait(&k.turn)
+		if next == dutyRead && unheard {
+			c.listenLocked(k)
+		}
 		err := c.err
 		ended := k.state == answered
 		c.mu.Unlock()
@@ -140,6 +145,16 @@ func (c *conn) await(ctx context.Context, k *call) error {
 		if ctx.Err() != nil && c.leave(k, asleep) {
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// listenLocked notes that k's caller begins to read where nobody did. A batch
+// may have waited for other servers meanwhile; nothing can have come from this
+// one, and it may not even have been able to send.
+func (c *conn) listenLocked(k *call) {
+	c.listening = k.start
+	if k.batch {
+		c.listening = c.clock()
 	}
 }
 

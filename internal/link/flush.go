@@ -108,6 +108,9 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		// The server may stop reading until its replies are read.
 		c.mu.Lock()
 		spare := c.turns.block()
+		if spare {
+			c.listening = c.clock()
+		}
 		c.mu.Unlock()
 		if spare {
 			go c.read(context.Background(), &c.turns.spare)

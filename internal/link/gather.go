@@ -162,7 +162,7 @@ func (s *Share) next() {
 		}
 	}
 	k := newCall()
-	k.exact = s.exact
+	k.batch, k.exact = true, s.exact
 	if s.Reqs != nil {
 		k.reqs = s.Reqs[from:s.sent:s.sent]
 	} else {

@@ -280,6 +280,35 @@ func TestBlockedWriteFailsAtTheBound(t *testing.T) {
 	})
 }
 
+// While a batch waited for another server, what this one sent lay unread, and
+// what it could not send has not even begun.
+func TestBatchThatWaitedElsewhereListensFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		slow := onPipe(t, limit, func(p *peer) {
+			for range 10 {
+				a := p.next()
+				if a == nil {
+					return
+				}
+				p.saySlowly(a.answer(), 1000, 400*time.Millisecond)
+			}
+			p.serve()
+		})
+		stopped := onPipe(t, limit, func(p *peer) {
+			a := p.next()
+			whole := a.hit(strings.Repeat("x", 200000))
+			p.say(whole[:10]) // blocks until somebody reads
+			p.saySlowly(whole[10:], 64<<10, 400*time.Millisecond)
+			p.serve()
+		})
+		shares := []*Share{{Link: slow.Link, Keys: numbered(5)}, {Link: stopped.Link, Keys: []string{"k"}}}
+		Gather(context.Background(), shares)
+		require.NoError(t, shares[0].Err)
+		require.NoError(t, shares[1].Err)
+		assert.Len(t, shares[1].Replies[0].Value, 200000)
+	})
+}
+
 // A stopped server that goes on after the callers were failed answers nobody.
 func TestStoppedServerThatGoesOnAnswersNobody(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {

@@ -13,10 +13,7 @@ import (
 // (its caller then leaves), or the connection is closed. With me the spare it
 // reads for as long as a write may block.
 func (c *conn) read(ctx context.Context, me *turn) {
-	var (
-		bound   int64 // clock at which there has been no progress for too long
-		unwatch func()
-	)
+	var unwatch func()
 	defer func() {
 		if unwatch != nil {
 			unwatch()
@@ -50,7 +47,7 @@ func (c *conn) read(ctx context.Context, me *turn) {
 			c.mu.Unlock()
 			return
 		}
-		bound = c.armReadLocked(me, bound, moved)
+		c.armReadLocked(me, moved)
 		c.mu.Unlock()
 
 		if unwatch == nil && ctx.Done() != nil {
@@ -61,7 +58,7 @@ func (c *conn) read(ctx context.Context, me *turn) {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			expired = c.expired(bound)
+			expired = c.expired(me)
 		default:
 			c.close(err)
 			return
@@ -69,41 +66,42 @@ func (c *conn) read(ctx context.Context, me *turn) {
 	}
 }
 
-// armReadLocked makes sure that a read deadline is set that has not passed,
-// and returns the reader's bound. The deadline may come before the bound:
-// then it only wakes the reader, which sets a new one.
-func (c *conn) armReadLocked(me *turn, bound int64, moved bool) int64 {
-	limit := c.readTimeout()
-	switch {
-	case moved:
+// silentSinceLocked is the clock from which the reader me counts the time
+// without progress: its call has begun by then, and somebody has listened.
+func (c *conn) silentSinceLocked(me *turn) int64 {
+	since := max(c.progress, c.listening)
+	if me.call != nil {
+		since = max(since, me.call.start)
+	}
+	return since
+}
+
+// armReadLocked makes sure that a read deadline is set that has not passed. It
+// may come before the reader's bound: then it only wakes the reader, which sets
+// a new one.
+func (c *conn) armReadLocked(me *turn, moved bool) {
+	if moved {
 		c.progress = c.clock()
-		bound = c.progress + limit
 		if c.turns.blocked && c.writeArmed {
 			c.wire.SetWriteDeadline(c.at(c.progress + c.writeTimeout()))
 		}
-	case bound == 0:
-		start := c.lastUse
-		if me.call != nil {
-			start = me.call.start
-		}
-		bound = max(start, c.progress) + limit
 	}
-	if c.readArmed == 0 || c.readArmed < bound-limit {
-		c.readArmed = max(bound, c.clock()+grace)
+	since := c.silentSinceLocked(me)
+	if c.readArmed == 0 || c.readArmed < since {
+		c.readArmed = max(since+c.readTimeout(), c.clock()+grace)
 		c.wire.SetReadDeadline(c.at(c.readArmed))
 	}
-	return bound
 }
 
-// expired reports whether a read that ended by its deadline means that bound
-// has passed. If not, the deadline was there to wake the reader, or had been
-// set for somebody else; the next read sets its own.
-func (c *conn) expired(bound int64) bool {
+// expired reports whether a read that ended by its deadline means that there
+// was no progress for too long. If not, the deadline was there to wake the
+// reader, or had been set for somebody else; the next read sets its own.
+func (c *conn) expired(me *turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ours := c.readArmed != 0
 	c.readArmed = 0
-	return ours && c.clock() >= bound
+	return ours && c.clock() >= c.silentSinceLocked(me)+c.readTimeout()
 }
 
 // handOnLocked ends the caller's role as the reader and returns the turn to
