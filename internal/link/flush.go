@@ -117,18 +117,22 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		}
 	}
 	for n < len(b) {
-		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)])
+		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)], c.clock())
 		n += m
 		if err != nil {
 			return n, err
+		}
+		if m == writeChunk {
+			c.mu.Lock()
+			c.progress = c.clock()
+			c.mu.Unlock()
 		}
 	}
 	return n, nil
 }
 
 // writeChunk writes b, for as long as the connection makes progress.
-func (c *conn) writeChunk(ctx context.Context, b []byte) (n int, err error) {
-	start := c.clock()
+func (c *conn) writeChunk(ctx context.Context, b []byte, start int64) (n int, err error) {
 	for {
 		if err := c.armWrite(ctx, start); err != nil {
 			return n, err

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -277,6 +278,33 @@ func TestBlockedWriteFailsAtTheBound(t *testing.T) {
 			})
 		}
 		wg.Wait()
+	})
+}
+
+// A large value that is sent slowly is progress, for those behind it as well.
+func TestSlowUploadIsProgress(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) {
+			line, _ := p.in.ReadString('\n')
+			left := int64(len(large) + len(crlf))
+			for range 20 {
+				time.Sleep(400 * time.Millisecond)
+				n, _ := io.CopyN(io.Discard, p.in, 65<<10)
+				left -= n
+			}
+			io.CopyN(io.Discard, p.in, left)
+			p.say("HD " + (&asked{words: strings.Fields(line)}).opaque() + "\r\n")
+			p.serve()
+		})
+		stored := later(func() error {
+			_, err := s.Do(context.Background(), &Request{Op: Set, Key: "large", Value: large})
+			return err
+		})
+		reached(t, s.look(blockedWrite))
+		value, err := s.get("behind")
+		require.NoError(t, err)
+		assert.Equal(t, valueOf("behind"), value)
+		require.NoError(t, <-stored)
 	})
 }
 
