@@ -61,7 +61,6 @@ func (c *conn) flush(ctx context.Context, me *turn) {
 		case ctx.Err() != nil:
 			c.passFlushLocked(me, n)
 		default:
-			c.turns.wrote(me, n)
 			c.closeLocked(err)
 		}
 		if c.turns.reader == &c.turns.spare && !c.turns.blocked {
@@ -117,7 +116,7 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		}
 	}
 	for n < len(b) {
-		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)], c.clock())
+		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)])
 		n += m
 		if err != nil {
 			return n, err
@@ -132,7 +131,8 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 }
 
 // writeChunk writes b, for as long as the connection makes progress.
-func (c *conn) writeChunk(ctx context.Context, b []byte, start int64) (n int, err error) {
+func (c *conn) writeChunk(ctx context.Context, b []byte) (n int, err error) {
+	start := c.clock()
 	for {
 		if err := c.armWrite(ctx, start); err != nil {
 			return n, err
