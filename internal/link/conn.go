@@ -68,14 +68,14 @@ func (c *conn) at(clock int64) time.Time { return c.link.at(clock) }
 func (c *conn) readTimeout() int64       { return int64(c.link.cfg.Timeout()) }
 func (c *conn) writeTimeout() int64      { return int64(c.link.cfg.WriteTimeout()) }
 
-// submit encodes k and puts it into the FIFO, unless the connection is closed
-// or, after a pause, found dead. It reports whether the caller is the flusher
-// now; startFlush is the next thing to call then. The error is errNotOpen, or
-// the codec's about the request.
+// submit encodes k and puts it into the FIFO, unless the connection is closed,
+// or is found dead or stuck. It reports whether the caller is the flusher now;
+// startFlush is the next thing to call then. The error is errNotOpen, or the
+// codec's about the request.
 func (c *conn) submit(k *call, now int64) (flush bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.turns.closed || !c.aliveLocked(now) {
+	if c.turns.closed || !c.usableLocked(now) {
 		return false, errNotOpen
 	}
 	out, err := c.codec.append(c.out, k)
@@ -90,19 +90,46 @@ func (c *conn) submit(k *call, now int64) (flush bool, err error) {
 // errNotOpen sends a caller to another connection.
 var errNotOpen = errors.New("connection is not open")
 
-// aliveLocked closes the connection, and reports false, if it has lain idle for
-// some time and the server has closed it or sent something unasked.
-func (c *conn) aliveLocked(now int64) bool {
-	if c.turns.first != nil || c.turns.reader != nil || now-c.lastUse < idleCheck {
+// usableLocked reports whether c is worth a new call, and closes it if not.
+func (c *conn) usableLocked(now int64) bool {
+	switch {
+	case c.deadLocked(now):
+		c.closeLocked(io.EOF)
+	case c.stuckLocked(now):
+		c.closeLocked(ErrNoProgress)
+	default:
 		return true
 	}
+	return false
+}
+
+// deadLocked reports whether c lay idle for some time and was closed by the
+// server meanwhile, or was sent something unasked.
+func (c *conn) deadLocked(now int64) bool {
+	return c.turns.first == nil && c.turns.reader == nil && now-c.lastUse >= idleCheck && !c.quietLocked()
+}
+
+// stuckLocked reports whether the server has owed a reply for Timeout without
+// anybody having waited that long: callers with shorter deadlines come and go,
+// and none of them could tell.
+func (c *conn) stuckLocked(now int64) bool {
+	first := c.turns.first
+	if first == nil || now-first.call.start < c.readTimeout() {
+		return false
+	}
+	since := max(first.call.start, c.progress)
+	if c.turns.reader != nil {
+		return now-max(since, c.listening) >= c.readTimeout()
+	}
+	return now-since >= c.readTimeout() && c.turns.abandoned() && c.quietLocked()
+}
+
+// quietLocked reports whether the server has said nothing since the last read,
+// and has not hung up. Nobody may be reading.
+func (c *conn) quietLocked() bool {
 	c.wire.SetReadDeadline(time.Time{}) // one that has passed would end the look
 	c.readArmed = 0
-	if c.r == c.w && c.wire.quiet() {
-		return true
-	}
-	c.closeLocked(io.EOF)
-	return false
+	return c.r == c.w && c.wire.quiet()
 }
 
 // idleCheck is how long a connection lies idle before it is asked whether the

@@ -231,6 +231,46 @@ func TestClockStartsWithTheNextCaller(t *testing.T) {
 	})
 }
 
+// Callers that give up earlier than Timeout must not keep a dead connection
+// alive for ever: no reply for as long as Timeout, and the next gets a new one.
+func TestShortDeadlinesReplaceADeadConnection(t *testing.T) {
+	rows := []struct {
+		name    string
+		callers int
+		pause   time.Duration
+	}{
+		{"one caller", 1, 0},
+		{"one caller, with pauses", 1, 100 * time.Millisecond},
+		{"callers that overlap", 4, 0},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			transports(t, func(t *testing.T, on onStage) {
+				s := on(t, limit, silent, healthy)
+				start := time.Now()
+				var wg sync.WaitGroup
+				for g := range row.callers {
+					wg.Go(func() {
+						time.Sleep(time.Duration(g) * 10 * time.Millisecond)
+						for time.Since(start) < 4*limit {
+							ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+							_, err := s.getCtx(ctx, "a")
+							cancel()
+							if err == nil {
+								break
+							}
+							time.Sleep(row.pause)
+						}
+						assert.Less(t, time.Since(start), 2*limit)
+					})
+				}
+				wg.Wait()
+				assert.EqualValues(t, 2, s.dials.Load())
+			})
+		})
+	}
+}
+
 // Readers that come and go do not move the bound of a caller that stays.
 func TestLeavingReadersDoNotMoveTheBound(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -223,6 +223,16 @@ func (s *turns) handOn() (next duty, wake *turn) {
 	return dutyNone, nil
 }
 
+// abandoned reports whether nobody waits for any of the replies to come.
+func (s *turns) abandoned() bool {
+	for t := s.first; t != nil; t = t.next {
+		if t.state != gone {
+			return false
+		}
+	}
+	return true
+}
+
 // leave takes the caller of t away before its reply: the reply will be for
 // nobody. It reports false when t has ended already. A caller that holds a
 // role gives it up first (quitFlush), or right after (handOn).
