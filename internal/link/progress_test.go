@@ -179,6 +179,21 @@ func TestOldDeadlineFailsNobody(t *testing.T) {
 	}
 }
 
+// The bound passes, and the reply is there: it counts.
+func TestReplyAtTheLastMoment(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				time.Sleep(limit + time.Millisecond)
+				p.say(a.answer())
+			}
+		})
+		for range 3 {
+			s.wantValue(t, "a")
+		}
+	})
+}
+
 // Everybody gave up and nobody reads. The next caller finds the old replies,
 // throws them away and gets its own.
 func TestAbandonedCallsAreDrainedByTheNext(t *testing.T) {

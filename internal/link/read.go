@@ -95,13 +95,15 @@ func (c *conn) armReadLocked(me *turn, moved bool) {
 
 // expired reports whether a read that ended by its deadline means that there
 // was no progress for too long. If not, the deadline was there to wake the
-// reader, or had been set for somebody else; the next read sets its own.
+// reader, or had been set for somebody else; the next read sets its own. Only a
+// read that began behind the bound can tell: this process may have slept
+// through an earlier deadline, with the reply in the socket.
 func (c *conn) expired(me *turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ours := c.readArmed != 0
+	deadline := c.readArmed
 	c.readArmed = 0
-	return ours && c.clock() >= c.silentSinceLocked(me)+c.readTimeout()
+	return deadline >= c.silentSinceLocked(me)+c.readTimeout()+grace
 }
 
 // handOnLocked ends the caller's role as the reader and returns the turn to
