@@ -2,7 +2,7 @@
 // machine allows.
 //
 //	go run ./cmd/vbench TABLE [flags]
-//	go run ./cmd/vbench show FILE...
+//	go run ./cmd/vbench show [-brief] FILE...
 //
 // It starts the memcached processes that it needs and ends them. Progress goes to
 // standard error, a Markdown report to standard output, and with -json every
@@ -45,7 +45,7 @@ func main() {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprintln(w, "usage: vbench TABLE [flags] (TABLE -h lists the flags), or vbench show FILE... Tables:")
+	fmt.Fprintln(w, "usage: vbench TABLE [flags] (TABLE -h lists the flags), or vbench show [-brief] FILE... Tables:")
 	for _, t := range table.Tables {
 		fmt.Fprintf(w, "  %-10s %s\n", t.Name, t.Help)
 	}
@@ -53,7 +53,7 @@ func usage(w io.Writer) {
 
 func vbench(ctx context.Context, args []string, out, progress io.Writer) (err error) {
 	if len(args) > 1 && args[0] == "show" {
-		return show(args[1:], out)
+		return show(args[1:], out, progress)
 	}
 	var t *table.Table
 	for i := range table.Tables {
@@ -76,8 +76,13 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 	if err := fs.Parse(args[1:]); err != nil {
 		return flag.ErrHelp // the flag package has said what is wrong
 	}
-	if fs.NArg() > 0 || *rounds < 1 || *slice <= 0 {
-		return fmt.Errorf("what is %s? rounds and slice must be positive, and there are no arguments but flags", strings.Join(args[1:], " "))
+	switch {
+	case fs.NArg() > 0:
+		return fmt.Errorf("%q: there are no arguments but flags", fs.Arg(0))
+	case *rounds < 1:
+		return fmt.Errorf("%d rounds", *rounds)
+	case *slice <= 0 || *slice > run.MaxSlice:
+		return fmt.Errorf("a slice of %v: it must be above 0 and at most %v", *slice, run.MaxSlice)
 	}
 
 	s := &table.Session{
@@ -123,9 +128,15 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 }
 
 // show reports several runs of one table as one.
-func show(files []string, out io.Writer) error {
+func show(args []string, out, progress io.Writer) error {
+	fs := flag.NewFlagSet("vbench show", flag.ContinueOnError)
+	fs.SetOutput(progress)
+	brief := fs.Bool("brief", false, "only the summaries over all rows")
+	if err := fs.Parse(args); err != nil || fs.NArg() == 0 {
+		return flag.ErrHelp
+	}
 	var all *report.Report
-	for _, name := range files {
+	for _, name := range fs.Args() {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
@@ -141,6 +152,9 @@ func show(files []string, out io.Writer) error {
 		if all == nil {
 			all = r
 		}
+	}
+	if *brief {
+		return all.Brief(out)
 	}
 	return all.Markdown(out)
 }

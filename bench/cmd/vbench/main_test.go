@@ -42,6 +42,9 @@ func TestTables(t *testing.T) {
 			var again strings.Builder
 			require.NoError(t, vbench(t.Context(), []string{"show", raw}, &again, &progress))
 			assert.Equal(t, out.String(), again.String(), "the report made of the raw rounds")
+			again.Reset()
+			require.NoError(t, vbench(t.Context(), []string{"show", "-brief", raw, raw}, &again, &progress))
+			assert.Contains(t, again.String(), "### All rows: allocs")
 			checkRounds(t, raw)
 		})
 	}
@@ -78,6 +81,7 @@ func TestMistakes(t *testing.T) {
 		"unknown op":       {"get", "-ops", "delete"},
 		"too many keys":    {"getmulti", "-keys", "100000"},
 		"unknown group":    {"micro", "-only", "what"},
+		"nothing to show":  {"show", "-brief"},
 		"file not there":   {"show", "/nowhere/raw.json"},
 		"nothing to write": {"micro", "-only", "build", "-rounds", "1", "-slice", "1ms", "-json", "/nowhere/raw.json"},
 	} {

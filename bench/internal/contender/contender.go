@@ -24,11 +24,11 @@ type Target struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Opened is a contender ready for work.
+// Opened is a contender ready for work. A nil func is work that it cannot do.
 type Opened struct {
-	Getter func(i int) (run.Caller, error) // caller i gets one key at a time
-	Setter func(i int) (run.Caller, error) // caller i stores one key at a time
-	Multi  func(Batches) (run.Caller, error)
+	Getter func(i int) (run.Caller, error)   // caller i gets one key at a time
+	Setter func(i int) (run.Caller, error)   // caller i stores one key at a time
+	Multi  func(Batches) (run.Caller, error) // a caller that gets many keys at a time
 	Close  func()
 }
 
@@ -51,15 +51,19 @@ type Kind struct {
 	Open func(Target, *workload.Set) (*Opened, error)
 }
 
-// Names of the contenders that tables compare with.
+// Names of the contenders.
 const (
-	Vaquero      = "vaquero"
-	VaqueroMeta  = "vaquero-meta"
-	Gomemcache   = "gomemcache"
-	QuangTung    = "quangtung"
-	FloorEcho    = "floor-echo"
-	FloorMeta    = "floor-meta"
-	FloorClassic = "floor-classic"
+	Vaquero        = "vaquero"
+	VaqueroMeta    = "vaquero-meta"
+	VaqueroClassic = "vaquero-classic"
+	VaqueroBinary  = "vaquero-binary"
+	Gomemcache     = "gomemcache"
+	Grafana        = "grafana"
+	Rainycape      = "rainycape"
+	QuangTung      = "quangtung"
+	FloorEcho      = "floor-echo"
+	FloorMeta      = "floor-meta"
+	FloorClassic   = "floor-classic"
 )
 
 // Kinds are all there are.
@@ -69,9 +73,11 @@ var Kinds = []Kind{
 	{FloorClassic, floorClassic.open},
 	{Vaquero, opener(openVaquero)},
 	{VaqueroMeta, opener(openVaqueroMeta)},
+	{VaqueroClassic, opener(openVaqueroClassic)},
+	{VaqueroBinary, opener(openVaqueroBinary)},
 	{Gomemcache, opener(openGomemcache)},
-	{"grafana", opener(openGrafana)},
-	{"rainycape", opener(openRainycape)},
+	{Grafana, opener(openGrafana)},
+	{Rainycape, opener(openRainycape)},
 	{QuangTung, opener(openQuangTung)},
 }
 

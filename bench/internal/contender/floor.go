@@ -125,10 +125,13 @@ func (w *wires) check(e *exchange) error {
 	return nil
 }
 
+// guardTime is longer than a slice, and shorter than what counts as a hang.
+const guardTime = run.MaxSlice + 5*time.Second
+
 // guard sets the deadline of a slice once: a floor does not pay for deadlines.
 func (w *wires) guard() {
 	for _, c := range w.conns {
-		c.SetDeadline(time.Now().Add(time.Minute)) // a failure shows at the next read
+		c.SetDeadline(time.Now().Add(guardTime)) // a failure shows at the next read
 	}
 }
 

@@ -5,8 +5,10 @@ import "github.com/vaquero-cache/memcache"
 // openVaquero opens this project's client with its settings as they are.
 func openVaquero(t Target) (*client, error) { return vaquero(t, memcache.Auto), nil }
 
-// openVaqueroMeta opens it for the meta protocol alone.
-func openVaqueroMeta(t Target) (*client, error) { return vaquero(t, memcache.Meta), nil }
+// These fix the protocol.
+func openVaqueroMeta(t Target) (*client, error)    { return vaquero(t, memcache.Meta), nil }
+func openVaqueroClassic(t Target) (*client, error) { return vaquero(t, memcache.Classic), nil }
+func openVaqueroBinary(t Target) (*client, error)  { return vaquero(t, memcache.Binary), nil }
 
 func vaquero(t Target, p memcache.Protocol) *client {
 	c := memcache.New(t.Addrs...)

@@ -80,6 +80,7 @@ func Start() (*Server, error) {
 
 // Stop ends the server.
 func (s *Server) Stop() {
+	s.cmd.Process.Kill() // fails only if it is gone already
+	s.cmd.Wait()         // how it ended makes no difference
 	s.stdin.Close()
-	s.cmd.Wait() // how it ended makes no difference
 }

@@ -4,11 +4,13 @@ package micro
 
 import (
 	"bytes"
+	stdbinary "encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/vaquero-cache/memcache/binary"
 	"github.com/vaquero-cache/memcache/classic"
 	"github.com/vaquero-cache/memcache/meta"
 )
@@ -41,7 +43,7 @@ func parseRows() ([]Row, error) {
 		}
 		rows = append(rows, classicRow(line, want))
 	}
-	return rows, nil
+	return append(rows, binaryRow()), nil
 }
 
 // parser makes a Contender of parse, which must find want in line each time.
@@ -212,5 +214,44 @@ func classicByScan(line []byte, h *header) error {
 		return err
 	}
 	h.length = len(line)
+	return nil
+}
+
+// binaryRow parses the header of a hit: 4 bytes of flags and 100 of value follow.
+func binaryRow() Row {
+	reply := []byte{23: 0}
+	reply[0], reply[1], reply[4] = 0x81, byte(binary.OpGet), 4
+	stdbinary.BigEndian.PutUint32(reply[8:], 4+100)
+	stdbinary.BigEndian.PutUint64(reply[16:], 7654321)
+	line, want := string(reply), header{size: 100, cas: 7654321}
+	return Row{
+		Name: "parse a binary header", Items: repeat,
+		Contenders: []*Contender{
+			ours(line, want, binary.ParseHeader, func(h *binary.Header) header {
+				return header{size: h.ValueLen(), cas: h.CAS}
+			}),
+			parser("binary.Read", line, want, binaryByReflection),
+		},
+	}
+}
+
+// binaryByReflection is the short way to read a struct.
+func binaryByReflection(b []byte, h *header) error {
+	var fields struct {
+		Magic, Opcode       uint8
+		KeyLen              uint16
+		ExtrasLen, DataType uint8
+		Status              uint16
+		BodyLen, Opaque     uint32
+		CAS                 uint64
+	}
+	if err := stdbinary.Read(bytes.NewReader(b), stdbinary.BigEndian, &fields); err != nil {
+		return err
+	}
+	if fields.Magic != 0x81 {
+		return errParse
+	}
+	h.size = int(fields.BodyLen) - int(fields.KeyLen) - int(fields.ExtrasLen)
+	h.cas, h.length = fields.CAS, 24
 	return nil
 }

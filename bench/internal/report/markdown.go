@@ -15,17 +15,9 @@ import (
 // and one table for each row.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s\n\n", r.Title)
-	for _, c := range r.Conditions {
-		fmt.Fprintf(&b, "- %s: %s\n", c.Name, c.Value)
-	}
-	for _, s := range r.Skipped {
-		fmt.Fprintf(&b, "- skipped: %s\n", s)
-	}
+	r.conditions(&b)
 	if len(r.Rows) > 1 {
-		for _, ratio := range r.Ratios {
-			r.summary(&b, ratio)
-		}
+		r.ratios(&b)
 	}
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "\n### %s\n\n", row.Name)
@@ -40,22 +32,63 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// summary writes one ratio for all rows and clients.
-func (r *Report) summary(b *strings.Builder, ratio Ratio) {
+// Brief writes conditions and summaries alone, and with the ratios the time and
+// the allocations that they are made of.
+func (r *Report) Brief(w io.Writer) error {
+	var b strings.Builder
+	r.conditions(&b)
+	r.ratios(&b)
+	time := median("ns per item", (*run.Slice).PerItem)
+	if !r.Small {
+		time = median("p25 µs", p25Micros)
+	}
+	for _, c := range []column{time, allocsColumn} {
+		r.summary(&b, c.name, "", func(row *Row, client string) string {
+			if own := run.Of(row.Slices, client); len(own) > 0 {
+				return c.cell(client, own)
+			}
+			return "–"
+		})
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) conditions(b *strings.Builder) {
+	fmt.Fprintf(b, "## %s\n\n", r.Title)
+	for _, c := range r.Conditions {
+		fmt.Fprintf(b, "- %s: %s\n", c.Name, c.Value)
+	}
+	for _, s := range r.Skipped {
+		fmt.Fprintf(b, "- skipped: %s\n", s)
+	}
+}
+
+func (r *Report) ratios(b *strings.Builder) {
+	for _, ratio := range r.Ratios {
+		r.summary(b, ratio.String(), ratio.Base, func(row *Row, client string) string {
+			return orDash(ratio.Over(row, client))
+		})
+	}
+}
+
+// summary writes one figure for all rows and clients but one.
+func (r *Report) summary(b *strings.Builder, figure, without string, cell func(row *Row, client string) string) {
 	var clients []string
 	for _, row := range r.Rows {
 		for _, c := range row.Clients {
-			if c != ratio.Base && !slices.Contains(clients, c) {
+			if c != without && !slices.Contains(clients, c) {
 				clients = append(clients, c)
 			}
 		}
 	}
-	fmt.Fprintf(b, "\n### All rows: %s\n\n", ratio)
+	fmt.Fprintf(b, "\n### All rows: %s\n\n", figure)
 	heading(b, append([]string{"row"}, clients...))
 	for _, row := range r.Rows {
 		cells := []string{row.Name}
 		for _, client := range clients {
-			cells = append(cells, orDash(ratio.Over(row, client)))
+			cells = append(cells, cell(row, client))
 		}
 		line(b, cells)
 	}
@@ -101,9 +134,7 @@ func (r *Report) columns(row *Row) []column {
 		}
 	}
 	if r.Small {
-		columns = append(columns, median("allocs", func(s *run.Slice) float64 {
-			return s.PerOp(s.Allocs) / float64(s.Items)
-		}))
+		columns = append(columns, allocsColumn)
 	}
 	for _, ratio := range r.Ratios {
 		columns = append(columns, column{ratio.String(), func(client string, _ []run.Slice) string {
@@ -118,10 +149,10 @@ func figuresOf(row *Row) []column {
 	first := row.Slices[0]
 	columns := []column{
 		median("op/s", (*run.Slice).Speed),
-		median("p25 µs", func(s *run.Slice) float64 { return micros(float64(s.P25)) }),
+		median("p25 µs", p25Micros),
 		median("p50 µs", func(s *run.Slice) float64 { return micros(float64(s.P50)) }),
 		median("p99 µs", func(s *run.Slice) float64 { return micros(float64(s.P99)) }),
-		median("allocs", func(s *run.Slice) float64 { return s.PerOp(s.Allocs) }),
+		allocsColumn,
 		median("B", func(s *run.Slice) float64 { return s.PerOp(s.AllocBytes) }),
 	}
 	if first.HogUnits > 0 { // then the processor time is theirs
@@ -142,6 +173,11 @@ func figuresOf(row *Row) []column {
 	}
 	return columns
 }
+
+// allocsColumn counts for an operation, in small ones for thousands of items.
+var allocsColumn = median("allocs", func(s *run.Slice) float64 { return s.PerOp(s.Allocs) })
+
+func p25Micros(s *run.Slice) float64 { return micros(float64(s.P25)) }
 
 var cpuColumn = column{"CPU µs (user + sys)", func(_ string, own []run.Slice) string {
 	return fmt.Sprintf("%s (%s + %s)",

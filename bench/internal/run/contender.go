@@ -81,6 +81,9 @@ func (t Traffic) Sub(earlier Traffic) Traffic {
 
 // Options says how long and how often.
 type Options struct {
-	Rounds int
-	Slice  time.Duration
+	Rounds int           // 1 at least
+	Slice  time.Duration // up to MaxSlice
 }
+
+// MaxSlice is the longest slice: longer ones would not fall on all alike.
+const MaxSlice = 5 * time.Second

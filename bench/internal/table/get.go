@@ -85,7 +85,7 @@ func (t *singles) work(ctx context.Context, s *Session) error {
 				row := run.Row{
 					Name: name, Callers: callers, Traffic: t.fleet.Traffic(servers),
 					Hogs: t.hogs, HogWork: t.hogWork,
-					Contenders: s.contenders(t.kinds, t.target(servers, callers), t.set, ops[op].callers),
+					Contenders: s.contenders(ops[op].name, ops[op].callers, t.kinds, t.target(servers, callers), t.set),
 				}
 				if err := s.measure(ctx, row); err != nil {
 					return err

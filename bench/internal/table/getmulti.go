@@ -21,7 +21,8 @@ type multis struct {
 
 func newGetMulti(fs *flag.FlagSet) Work {
 	t := &multis{keys: ints{3, 20, 100, 1000}, callers: ints{1}}
-	t.flags(fs, ints{1, 4, 16}, everyClient()...)
+	t.flags(fs, ints{1, 4, 16}, contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta,
+		contender.Gomemcache, contender.Grafana, contender.Rainycape, contender.QuangTung)
 	fs.Var(&t.keys, "keys", fmt.Sprintf("numbers of keys in a call, up to %d", workload.KeyCount))
 	fs.Var(&t.callers, "callers", "numbers of callers")
 	return t.work
@@ -51,8 +52,8 @@ func (t *multis) work(ctx context.Context, s *Session) error {
 				}
 				row := run.Row{
 					Name: name, Callers: callers, Items: keys, Traffic: t.fleet.Traffic(servers),
-					Contenders: s.contenders(t.kinds, t.target(servers, callers), t.set,
-						multiOf(contender.Batches{Set: t.set, Batches: batches})),
+					Contenders: s.contenders("GetMulti", multiOf(contender.Batches{Set: t.set, Batches: batches}),
+						t.kinds, t.target(servers, callers), t.set),
 				}
 				if err := s.measure(ctx, row); err != nil {
 					return err
@@ -66,6 +67,9 @@ func (t *multis) work(ctx context.Context, s *Session) error {
 // multiOf returns the callers that ask for batches, each beginning with another.
 func multiOf(b contender.Batches) callers {
 	return func(o *contender.Opened) newCaller {
+		if o.Multi == nil {
+			return nil
+		}
 		return func(i int) (run.Caller, error) {
 			own := b
 			own.Next = i

@@ -22,7 +22,10 @@ type memory struct {
 }
 
 func newMemory(fs *flag.FlagSet) Work {
-	t := &memory{servers: ints{1, 4, 16}, keys: ints{1, 20, 100, 1000}, clients: everyClient()}
+	t := &memory{servers: ints{1, 4, 16}, keys: ints{1, 20, 100, 1000}, clients: words{
+		contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta,
+		contender.Gomemcache, contender.Grafana, contender.Rainycape, contender.QuangTung,
+	}}
 	fs.Var(&t.servers, "servers", "numbers of servers")
 	fs.Var(&t.keys, "keys", fmt.Sprintf("numbers of keys in a call, up to %d", workload.KeyCount))
 	fs.Var(&t.clients, "clients", clientsHelp())
@@ -57,7 +60,7 @@ func (t *memory) work(ctx context.Context, s *Session) error {
 			name := fmt.Sprintf("GetMulti in memory, %s × %s", count(servers, "server"), count(keys, "key"))
 			row := run.Row{Name: name, Callers: 1, Items: keys}
 			batches := contender.Batches{Set: set, Batches: set.Batches(keys)}
-			row.Contenders = s.contenders(kinds, target, set, multiOf(batches))
+			row.Contenders = s.contenders("GetMulti", multiOf(batches), kinds, target, set)
 			if err := s.measure(ctx, row); err != nil {
 				return err
 			}

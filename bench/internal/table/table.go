@@ -44,7 +44,7 @@ var Tables = []Table{
 	{"busy", "the same beside goroutines that keep all processors busy", newBusy,
 		[]string{"-callers", "2", "-ops", "get,set"}},
 	{"getmulti", "GetMulti: servers × keys", newGetMulti,
-		[]string{"-servers", "1,2", "-keys", "3,50"}},
+		[]string{"-servers", "1,2", "-keys", "3,50", "-clients", strings.Join(contender.Names(), ",")}},
 	{"memory", "GetMulti on connections in memory: servers × keys", newMemory,
 		[]string{"-servers", "1,2", "-keys", "3,50"}},
 	{"micro", "codec and ring alone", newMicro, nil},
@@ -132,8 +132,8 @@ type newCaller = func(i int) (run.Caller, error)
 // callers says which callers of a contender work in a row.
 type callers func(*contender.Opened) newCaller
 
-// contenders opens all kinds that can do the work.
-func (s *Session) contenders(kinds []contender.Kind, target contender.Target, set *workload.Set, work callers) []run.Contender {
+// contenders opens all kinds that can do the work, which what names.
+func (s *Session) contenders(what string, work callers, kinds []contender.Kind, target contender.Target, set *workload.Set) []run.Contender {
 	var list []run.Contender
 	for _, kind := range kinds {
 		opened, err := kind.Open(target, set)
@@ -143,7 +143,7 @@ func (s *Session) contenders(kinds []contender.Kind, target contender.Target, se
 		}
 		caller := work(opened)
 		if caller == nil {
-			s.skip("%s: has no such operation", kind.Name)
+			s.skip("%s: has no %s", kind.Name, what)
 			opened.Close()
 			continue
 		}
@@ -199,11 +199,6 @@ func (l *words) Set(s string) error {
 
 // clientsHelp explains the flag that chooses contenders.
 func clientsHelp() string { return "who takes part, of " + strings.Join(contender.Names(), ", ") }
-
-// everyClient names all contenders that GetMulti has.
-func everyClient() words {
-	return slices.DeleteFunc(contender.Names(), func(name string) bool { return name == contender.FloorEcho })
-}
 
 // count returns n things in words.
 func count(n int, thing string) string {

@@ -1,0 +1,56 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestValuesAreTheirOwn(t *testing.T) {
+	s := NewSet(100)
+	seen := map[string]bool{}
+	for i, key := range s.Keys {
+		assert.Len(t, s.Values[i], 100)
+		assert.False(t, seen[string(s.Values[i])], key)
+		seen[string(s.Values[i])] = true
+	}
+	for slice := range 10 {
+		assert.False(t, seen[string(s.NewValue(slice))])
+		seen[string(s.NewValue(slice))] = true
+	}
+	assert.NoError(t, s.Check(7, NewSet(100).Values[7]))
+	assert.ErrorContains(t, s.Check(7, s.Values[8]), s.Keys[7])
+	assert.Error(t, s.Check(7, s.Values[7][:99]))
+	assert.Error(t, s.Check(7, nil))
+}
+
+func TestBatchesHoldDifferentKeys(t *testing.T) {
+	s := NewSet(10)
+	for _, size := range []int{1, 3, 100, 1000, KeyCount} {
+		batches := s.Batches(size)
+		assert.NotEmpty(t, batches)
+		for _, b := range batches {
+			seen := map[string]bool{}
+			for i, key := range b.Keys {
+				assert.Equal(t, s.Keys[b.Index[i]], key)
+				seen[key] = true
+			}
+			assert.Len(t, seen, size)
+		}
+		assert.Equal(t, batches, NewSet(10).Batches(size), "the same in every run")
+	}
+}
+
+func TestPickerReachesEveryKey(t *testing.T) {
+	p, q := NewPicker(1), NewPicker(2)
+	seen, same := map[int]bool{}, 0
+	for range 100 * KeyCount {
+		i := p.Next()
+		seen[i] = true
+		if i == q.Next() {
+			same++
+		}
+	}
+	assert.Len(t, seen, KeyCount)
+	assert.Less(t, same, 1000, "callers go their own ways")
+}
