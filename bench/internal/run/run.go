@@ -8,18 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 )
-
-// hangTime is how long after the end of its slice a contender may take to finish
-// its last operations.
-const hangTime = 20 * time.Second
-
-// ErrHang means that a contender did not come back from a call. Its goroutines
-// are still there.
-var ErrHang = errors.New("a call does not return")
 
 // Run measures row and returns one Slice for each contender and round. It stops
 // at the first error, which names the contender. round, unless it is nil, is
@@ -83,23 +72,6 @@ func (r *rowRun) close() {
 	}
 }
 
-// turn is what the callers of one slice share.
-type turn struct {
-	ready, done sync.WaitGroup
-	gate        chan struct{}
-	start       time.Time // set before gate is closed
-	length      time.Duration
-
-	failed atomic.Bool
-	once   sync.Once
-	err    error // set once, before done is complete
-}
-
-func (t *turn) fail(err error) {
-	t.once.Do(func() { t.err = err })
-	t.failed.Store(true)
-}
-
 // slice gives one turn to contender who.
 func (r *rowRun) slice(who int) (Slice, error) {
 	callers := r.callers[who]
@@ -109,143 +81,72 @@ func (r *rowRun) slice(who int) (Slice, error) {
 			s.Begin(r.slices)
 		}
 	}
-	var hogs *hogs
-	if r.Hogs > 0 {
-		hogs = startHogs(r.Hogs, r.HogWork)
-		defer hogs.stop()
+	hogs := startHogs(r.Hogs, r.HogWork)
+	s, err := r.measure(callers, hogs)
+	hogs.stop()
+	if err != nil {
+		r.hung = errors.Is(err, ErrHang)
+		return s, err
 	}
-
-	t := &turn{gate: make(chan struct{}), length: r.opts.Slice}
-	ops := make([]int64, len(callers))
-	for i, c := range callers {
-		t.ready.Add(1)
-		t.done.Go(func() { ops[i] = t.work(c, r.times[i]) })
-	}
-	ready, done := completed(&t.ready), completed(&t.done)
-	if !within(ready, hangTime) {
-		r.hung = true
-		return Slice{}, ErrHang
-	}
-	if t.failed.Load() {
-		close(t.gate)
-		<-done
-		return Slice{}, t.err
-	}
-
-	// The garbage of the contender before is not this one's to collect.
-	runtime.GC()
-	var before, after Traffic
-	var err error
-	if r.Traffic != nil {
-		if before, err = r.Traffic(); err != nil {
-			return Slice{}, err
-		}
-	}
-	var start, end usage
-	var units int64
-	start.memory()
-	start.syscalls()
-	if hogs != nil {
-		units = hogs.units.Load()
-	}
-	start.processor()
-	t.start = time.Now()
-	close(t.gate)
-	if !within(done, t.length+hangTime) {
-		r.hung = true
-		return Slice{}, ErrHang
-	}
-	elapsed := time.Since(t.start)
-	end.processor()
-	if hogs != nil {
-		units = hogs.units.Load() - units
-	}
-	end.syscalls()
-	end.memory()
-	if t.err != nil {
-		return Slice{}, t.err
-	}
-
-	s := Slice{Client: r.Contenders[who].Name, Items: max(r.Items, 1), Elapsed: elapsed, HogUnits: units}
-	s.put(&start, &end)
-	for _, n := range ops {
-		s.Ops += n
-	}
-	r.merged = merge(r.merged[:0], r.times)
-	s.P25, s.P50, s.P99 = quantile(r.merged, 0.25), quantile(r.merged, 0.5), quantile(r.merged, 0.99)
-	if r.Traffic != nil {
-		if after, err = r.Traffic(); err != nil {
-			return Slice{}, err
-		}
-		moved := after.Sub(before)
-		s.Traffic = &moved
-	}
+	s.Client = r.Contenders[who].Name
 	for _, c := range callers {
 		if c, ok := c.(Slicer); ok {
 			if err := c.End(); err != nil {
-				return Slice{}, err
+				return s, err
 			}
 		}
 	}
 	return s, nil
 }
 
-// work is the life of a caller's goroutine: one operation that does not count,
-// which opens connections and warms what is warm in use, then as many as fit, and
-// one at least.
-func (t *turn) work(c Caller, times *samples) (ops int64) {
-	times.reset()
-	err := callOnce(c)
+// measure lets callers work for the length of a slice.
+func (r *rowRun) measure(callers []Caller, hogs *hogs) (s Slice, err error) {
+	t, err := startTurn(callers, r.times, r.opts.Slice)
 	if err != nil {
-		t.fail(err)
+		return s, err
 	}
-	t.ready.Done()
-	<-t.gate
-	for begin := time.Since(t.start); !t.failed.Load(); {
-		if err = c.Call(); err != nil {
-			t.fail(err)
-			break
-		}
-		times.add(time.Since(t.start) - begin)
-		if err = c.Check(); err != nil {
-			t.fail(err)
-			break
-		}
-		ops++
-		if begin = time.Since(t.start); begin >= t.length {
-			break
-		}
+	runtime.GC() // the garbage of the contender before is not this one's to collect
+	traffic, err := r.traffic()
+	if err != nil {
+		t.abandon(err)
+		return s, err
 	}
-	return ops
+	var start, end usage
+	start.memory()
+	start.syscalls()
+	units := hogs.units.Load()
+	start.processor()
+
+	err = t.run()
+
+	end.processor()
+	s.HogUnits = hogs.units.Load() - units
+	end.syscalls()
+	end.memory()
+	if err != nil {
+		return s, err
+	}
+	s.put(&start, &end)
+	if after, err := r.traffic(); err != nil {
+		return s, err
+	} else if after != nil {
+		moved := after.Sub(*traffic)
+		s.Traffic = &moved
+	}
+	s.Items = max(r.Items, 1)
+	s.Ops, s.Elapsed = t.sum()
+	r.merged = merge(r.merged[:0], r.times)
+	s.P25, s.P50, s.P99 = quantile(r.merged, 0.25), quantile(r.merged, 0.5), quantile(r.merged, 0.99)
+	return s, nil
 }
 
-func callOnce(c Caller) error {
-	if err := c.Call(); err != nil {
-		return err
+// traffic reads the counters of the servers, if any are to be read.
+func (r *rowRun) traffic() (*Traffic, error) {
+	if r.Traffic == nil {
+		return nil, nil
 	}
-	return c.Check()
-}
-
-// completed returns a channel that is closed when wg is done.
-func completed(wg *sync.WaitGroup) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(done)
-	}()
-	return done
-}
-
-// within reports whether done is closed before d is over.
-func within(done <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
-	}
+	t, err := r.Traffic()
+	return &t, err
 }
 
 // Of returns the slices of one contender in the order of rounds.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +18,7 @@ import (
 type worker struct {
 	calls, checks, begun, ended int
 	failCall, failCheck         int // in this call; 0 never
+	failEnd                     bool
 }
 
 var errTest = errors.New("failed as told")
@@ -35,8 +37,14 @@ func (w *worker) Check() error {
 	return nil
 }
 
-func (w *worker) Begin(int)  { w.begun++ }
-func (w *worker) End() error { w.ended++; return nil }
+func (w *worker) Begin(int) { w.begun++ }
+
+func (w *worker) End() error {
+	if w.ended++; w.failEnd {
+		return errTest
+	}
+	return nil
+}
 
 // contenders returns n that share nothing, and all workers made so far.
 func contenders(n, callers int, prepare func(who, i int, w *worker)) ([]Contender, []*worker, *atomic.Int32) {
@@ -123,7 +131,46 @@ func TestErrorsEndTheRow(t *testing.T) {
 		}, Options{Rounds: 1, Slice: time.Millisecond}, nil)
 		assert.ErrorIs(t, err, errTest)
 	})
+	t.Run("a check after the slice", func(t *testing.T) {
+		list, _, _ := contenders(1, 1, func(_, _ int, w *worker) { w.failEnd = true })
+		_, err := Run(t.Context(), Row{Callers: 1, Contenders: list}, Options{Rounds: 1, Slice: time.Millisecond}, nil)
+		assert.ErrorIs(t, err, errTest)
+	})
 }
+
+// TestHang is in a bubble, where the 20 seconds of patience take no time.
+func TestHang(t *testing.T) {
+	for name, failing := range map[string]int{"the first call": 1, "a later call": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				_, err := Run(t.Context(), Row{Callers: 1, Contenders: []Contender{{
+					Name:   "hangs",
+					Caller: func(int) (Caller, error) { return &hanging{in: failing, release: release}, nil },
+					Close:  func() { t.Error("what hangs is not to be closed") },
+				}}}, Options{Rounds: 1, Slice: time.Millisecond}, nil)
+				assert.ErrorIs(t, err, ErrHang)
+				close(release)
+			})
+		})
+	}
+}
+
+// hanging is a Caller that hangs in one call, and makes no other one after it.
+type hanging struct {
+	calls, in int
+	release   chan struct{}
+}
+
+func (h *hanging) Call() error {
+	if h.calls++; h.calls < h.in {
+		return nil
+	}
+	<-h.release
+	return errTest
+}
+
+func (h *hanging) Check() error { return nil }
 
 func TestCancelEndsTheRow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ type Slice struct {
 
 	Ops     int64         `json:"ops"`
 	Items   int           `json:"items"`      // that each operation dealt with
-	Elapsed time.Duration `json:"elapsed_ns"` // from the common start to the end of the last operation
+	Elapsed time.Duration `json:"elapsed_ns"` // from the common start to the last check
 
 	// Of single operations, the check of the result not counted.
 	P25 time.Duration `json:"p25_ns"`
