@@ -49,10 +49,11 @@ func (s *Server) Dial(context.Context, string, string) (net.Conn, error) { retur
 
 // answer appends the reply to one line, given without its line end, to dst.
 func (s *Server) answer(dst, line []byte) []byte {
+	if len(line) > 3 && line[0] == 'm' && line[1] == 'g' && line[2] == ' ' {
+		return s.metaGet(dst, line[3:])
+	}
 	command, rest, _ := bytes.Cut(line, []byte(" "))
 	switch string(command) {
-	case "mg":
-		return s.metaGet(dst, rest)
 	case "get":
 		return s.get(dst, rest, s.classic)
 	case "gets":
@@ -81,23 +82,25 @@ func (s *Server) get(dst, keys []byte, replies [][]byte) []byte {
 // nobody takes a wrong answer for a fast one.
 func (s *Server) metaGet(dst, line []byte) []byte {
 	key, flags := word(line)
-	i, ok := s.index(key)
+	place, ok := s.index(key)
 	if !ok {
 		return append(dst, "EN\r\n"...)
 	}
 	start := len(dst)
 	dst = append(dst, s.hit...)
 	value := false
-	for len(flags) > 0 {
-		var flag []byte
-		flag, flags = word(flags)
-		switch flag[0] {
+	for i := 0; i < len(flags); i++ {
+		end := i + 1
+		for end < len(flags) && flags[end] != ' ' {
+			end++
+		}
+		switch flags[i] {
 		case 'v':
 			value = true
 		case 'f':
 			dst = append(dst, " f0"...)
 		case 'c':
-			dst = append(dst, s.cas[i]...)
+			dst = append(dst, s.cas[place]...)
 		case 's':
 			dst = append(append(dst, " s"...), s.hit[len("VA "):]...)
 		case 't':
@@ -105,14 +108,18 @@ func (s *Server) metaGet(dst, line []byte) []byte {
 		case 'k':
 			dst = append(append(dst, " k"...), key...)
 		case 'O':
-			dst = append(append(dst, ' '), flag...)
+			dst = append(dst, ' ')
+			for _, c := range flags[i:end] { // short
+				dst = append(dst, c)
+			}
 		case 'q':
 		default:
 			return append(dst[:start], "CLIENT_ERROR invalid flag\r\n"...)
 		}
+		i = end
 	}
 	if value {
-		return append(dst, s.tail[i]...)
+		return append(dst, s.tail[place]...)
 	}
 	rest := dst[start+len(s.hit):] // what was written for a value is not one
 	return append(append(append(dst[:start], "HD"...), rest...), "\r\n"...)
