@@ -5,7 +5,6 @@ package memcachetest
 // it, as memcached does.
 
 import (
-	"math"
 	"sync"
 )
 
@@ -82,7 +81,8 @@ func (st *store) nextCAS() uint64 {
 
 // fits tells whether an item of this size may be stored at all.
 func (st *store) fits(nkey, nvalue int, flags uint32) bool {
-	return nvalue <= math.MaxInt32 && itemSize(nkey, nvalue, flags) <= st.maxItem
+	// The value alone first: its length may be any number, and the sum overflow.
+	return nvalue <= st.maxItem && itemSize(nkey, nvalue, flags) <= st.maxItem
 }
 
 // peek finds a live item and leaves no trace of it on a hit.
