@@ -230,12 +230,9 @@ func uriPlain(b byte) bool {
 
 // appendMgdump adds a line of mgdump: a meta command that fetches the item.
 func appendMgdump(out []byte, it *item) []byte {
-	out = append(out, "mg "...)
+	out = append(append(out, "mg "...), storedKey(it)...)
 	if it.binaryKey {
-		key := appendItemKey(nil, it)
-		out = append(out, key[len(" k"):]...)
-	} else {
-		out = append(out, it.key...)
+		out = append(out, " b"...)
 	}
 	return append(out, "\r\n"...)
 }
@@ -257,9 +254,16 @@ func (c *conn) knob(args []string, names map[string]int) {
 		c.reply(errUnknown)
 	case args[0] == "mode" && args[1] != "flat" && args[1] != "segmented":
 		c.reply(errUnknown)
+	case args[0] == "automove" && !isNumber(args[1]):
+		c.reply(errFormat)
 	default:
 		c.reply("OK")
 	}
+}
+
+func isNumber(s string) bool {
+	_, ok := digits([]byte(s))
+	return ok
 }
 
 // watch refuses to stream a log, as memcached -W does: there is none.

@@ -263,6 +263,9 @@ func (c *conn) binaryGet(h *binaryHeader, extras, key []byte) {
 		}
 		return
 	}
+	if h.op != opTouch {
+		it.held = c.batch.hold()
+	}
 	if touch {
 		it.expires = c.st.clock.expiry(int64(binary.BigEndian.Uint32(extras)), now)
 	}
@@ -349,7 +352,7 @@ func (c *conn) binaryDelta(h *binaryHeader, extras, key []byte) {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
-	it, n, result := c.st.delta(key, h.op == opDecr, by, h.cas, 0, now)
+	it, n, result := c.st.delta(&change{key: key, down: h.op == opDecr, by: by, cas: h.cas}, now)
 	switch result {
 	case deltaMissing:
 		if exptime == neverCreate {

@@ -70,7 +70,7 @@ func (c *conn) classic() bool {
 func (c *conn) classicArity(name string) {
 	switch {
 	case c.old && (name == "gat" || name == "gats") && len(c.tokens) == 2:
-		c.reply("END")
+		c.getAndTouch(false) // no keys, no values
 	case name == "cas" && !c.old && len(c.tokens) == 5:
 		// The length is there, so the value can be dropped.
 		c.refuseLine(4)
@@ -80,19 +80,26 @@ func (c *conn) classicArity(name string) {
 }
 
 // refuseLine refuses a storage command and drops its value if its length, which
-// is token number at, can be read.
+// is token number at, can be read. 1.6.45 has not seen a noreply when it cannot.
 func (c *conn) refuseLine(at int) {
-	c.reply(errFormat)
+	length, ok := c.num.length(c.tokens[at])
 	if c.old {
+		c.reply(errFormat)
 		return
 	}
-	if length, ok := c.num.length(c.tokens[at]); ok && !c.swallow(length+2) {
+	if !ok {
+		c.fail(errFormat)
+		return
+	}
+	c.reply(errFormat)
+	if !c.swallow(length + 2) {
 		c.abort()
 	}
 }
 
 // get answers get, gets, gat and gats: the hits in the order of the keys, then
-// END. One key that is too long takes the whole answer away.
+// END. One key that is too long takes the whole answer away, and with it, as on
+// memcached, whatever was answered to earlier commands and is not sent yet.
 func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
@@ -101,10 +108,9 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 	if touch {
 		how |= accessTouch
 	}
-	start := len(c.out)
 	for _, key := range keys {
 		if len(key) > maxKey {
-			c.out = c.out[:start]
+			c.out, c.start = c.out[:0], 0
 			c.reply(errFormat)
 			if !c.old {
 				c.out = append(c.out, "\r\n"...)
@@ -115,6 +121,7 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 		if it == nil {
 			continue
 		}
+		it.held = c.batch.hold()
 		if touch {
 			it.expires = c.st.clock.expiry(exptime, now)
 		}
@@ -128,6 +135,7 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 		c.out = append(append(c.out, it.value...), "\r\n"...)
 	}
 	c.reply("END")
+	c.urgent = c.old
 }
 
 func (c *conn) getAndTouch(withCAS bool) {
@@ -142,8 +150,10 @@ func (c *conn) getAndTouch(withCAS bool) {
 // set answers the storage commands: name key flags exptime length [cas] [noreply].
 func (c *conn) set(mode storeMode) {
 	key := c.tokens[1]
-	flags, okFlags := c.num.u64(c.tokens[2])
-	exptime, okTime := c.num.i32(c.tokens[3])
+	// Both versions read these two as C does; 1.6.45 is strict with the other numbers.
+	loose := number{old: true}
+	flags, okFlags := loose.u64(c.tokens[2])
+	exptime, okTime := loose.i32(c.tokens[3])
 	length, okLength := c.num.length(c.tokens[4])
 	var cas uint64
 	okCAS := true
@@ -174,6 +184,7 @@ func (c *conn) set(mode storeMode) {
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
 	w.expires = c.st.clock.expiry(int64(exptime), now)
+	w.newCAS, c.leftCAS = c.leftCAS, newCAS{}
 	_, result := c.st.put(&w, now)
 	c.reply([...]string{
 		stored: "STORED", notStored: "NOT_STORED", exists: "EXISTS", notFound: "NOT_FOUND",
@@ -219,7 +230,7 @@ func (c *conn) incr(down bool) {
 	}
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
-	_, n, result := c.st.delta(key, down, by, 0, 0, c.st.clock.now())
+	_, n, result := c.st.delta(&change{key: key, down: down, by: by}, c.st.clock.now())
 	switch result {
 	case deltaDone:
 		c.reply(strconv.FormatUint(n, 10))

@@ -1,8 +1,8 @@
 package memcachetest
 
-// Time as the server sees it: nanoseconds since a base two seconds before the
-// start, as memcached's own tick counter begins at two. An item's expiry is such
-// an instant; 0 means never.
+// Time as the server sees it: nanoseconds since a base a minute before the start,
+// where memcached's own tick counter has its zero. An item's expiry is such an
+// instant; 0 means never.
 
 import (
 	"sync/atomic"
@@ -20,7 +20,7 @@ const maxRelative = 30 * 24 * 60 * 60
 const expiredAtOnce = second
 
 // startInstant is the instant of the start.
-const startInstant = 2 * second
+const startInstant = 62 * second
 
 // clock is the process's clock plus what FastForward added.
 type clock struct {

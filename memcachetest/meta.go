@@ -6,11 +6,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strconv"
+	"strings"
 )
 
 const (
 	maxMetaTokens = 20 // of a line, the command included; one less on 1.6.18
-	maxOpaque     = 32 // with the letter O
+	maxOpaque     = 32 // bytes with the letter O
 )
 
 const (
@@ -43,14 +44,16 @@ type metaRequest struct {
 
 	hasT, hasN, hasC bool
 	ttl, vivify      int64  // T, N: as sent
-	recache          int64  // R: seconds
+	recache          int64  // R: as sent
 	cas              uint64 // C
-	newCAS           uint64 // E
+	newCAS           newCAS // E
 	delta, initial   uint64 // D, J
 	clientFlags      uint32 // F
-	mode             byte   // M, 0 when absent
-	modeToken        []byte
+	mode             byte   // M: its first byte; modeNone for none; 0 when there is no M
 }
+
+// modeNone stands for an M flag without an argument.
+const modeNone = ' '
 
 // meta answers the line when it is a meta command.
 func (c *conn) meta() bool {
@@ -67,6 +70,7 @@ func (c *conn) meta() bool {
 		c.metaDebug()
 	case "mn":
 		c.reply("MN")
+		c.urgent = true
 	default:
 		return false
 	}
@@ -81,44 +85,68 @@ func (c *conn) errMissing() string {
 	return errFormat
 }
 
-// metaKey takes the key and the flags, which begin at token number first. It
-// returns an error line, or "".
+// parseMeta takes the key and the flags, which begin at token number first. It
+// returns an error line, or "". A letter that is unknown or comes twice ends the
+// reading; of other mistakes the last one is told.
 func (c *conn) parseMeta(r *metaRequest, first int) string {
 	r.token = c.tokens[1]
 	r.key = r.token
 	r.delta = 1
 	r.flags = c.tokens[first:]
 	var seen [256]bool
-	if !c.old {
-		// Whatever is not a letter or digit fails the line before its flags are read.
-		for _, f := range r.flags {
-			if !(f[0] >= '0' && f[0] <= '9' || f[0] >= 'A' && f[0] <= 'z') {
-				return errFormat
+	wrong, last := false, errFormat
+	for _, f := range r.flags {
+		letter := f[0]
+		switch {
+		case seen[letter] || c.old && letter >= 127:
+			return errDuplicateFlag
+		case !c.knownFlag(letter):
+			return errInvalidFlag
+		}
+		seen[letter] = true
+		if e, ok := c.parseFlag(r, letter, f[1:]); !ok {
+			wrong = true
+			if e != "" {
+				last = e
 			}
 		}
 	}
-	for _, f := range r.flags {
-		if seen[f[0]] || c.old && f[0] >= 127 {
-			return errDuplicateFlag
-		}
-		seen[f[0]] = true
-		if e := c.parseFlag(r, f[0], f[1:]); e != "" {
-			return e
-		}
+	if wrong {
+		return last
 	}
 	return ""
 }
 
-func (c *conn) parseFlag(r *metaRequest, letter byte, arg []byte) string {
-	ok := true
+// knownFlag tells whether the letter means something to any meta command.
+func (c *conn) knownFlag(letter byte) bool {
+	known := "CDEFIJLMNOPRTbcfhklqstuvx"
+	if c.old {
+		known = "CDFIJLMNOPRTbcfhklqstuv"
+	}
+	return strings.IndexByte(known, letter) >= 0
+}
+
+// lettersAlone tells whether each flag begins with a letter, a digit, or one of the
+// signs that ASCII has between the letters.
+func lettersAlone(flags [][]byte) bool {
+	for _, f := range flags {
+		if !(f[0] >= '0' && f[0] <= '9' || f[0] >= 'A' && f[0] <= 'z') {
+			return false
+		}
+	}
+	return true
+}
+
+// parseFlag takes one flag. When its argument is no good, e is the error line for
+// it, or "" for the line that all flags begin with.
+func (c *conn) parseFlag(r *metaRequest, letter byte, arg []byte) (e string, ok bool) {
 	var n int32
+	ok = true
 	switch letter {
 	case 'b':
-		key, err := decodeKey(r.token)
-		if err != nil {
-			return errBase64
-		}
-		r.key, r.binary = key, true
+		r.binary = true
+		r.key, ok = decodeKey(r.token)
+		return errBase64, ok
 	case 'v':
 		r.value = true
 	case 'q':
@@ -127,11 +155,8 @@ func (c *conn) parseFlag(r *metaRequest, letter byte, arg []byte) string {
 		r.noBump = true
 	case 'I':
 		r.invalid = true
-	case 'k', 's', 't', 'c', 'f', 'h', 'l', 'P', 'L':
-	case 'O':
-		if len(arg)+1 >= maxOpaque+1 {
-			return errOpaque
-		}
+	case 'x':
+		r.drop = true
 	case 'T':
 		n, ok = c.num.i32(arg)
 		r.hasT, r.ttl = true, int64(n)
@@ -144,66 +169,68 @@ func (c *conn) parseFlag(r *metaRequest, letter byte, arg []byte) string {
 	case 'C':
 		r.hasC = true
 		r.cas, ok = c.num.u64(arg)
+	case 'E':
+		r.newCAS.given = true
+		r.newCAS.value, ok = c.num.u64(arg)
 	case 'D':
-		if r.delta, ok = c.num.u64(arg); !ok {
-			return errDeltaFlag
-		}
+		r.delta, ok = c.num.u64(arg)
+		return errDeltaFlag, ok
 	case 'J':
-		if r.initial, ok = c.num.u64(arg); !ok {
-			return errInitialFlag
-		}
+		r.initial, ok = c.num.u64(arg)
+		return errInitialFlag, ok
 	case 'F':
-		if r.clientFlags, ok = c.num.u32(arg); !ok {
-			return errFormat
-		}
+		r.clientFlags, ok = c.num.u32(arg)
+		return "", ok
 	case 'M':
-		if c.old && len(arg) != 1 {
-			return errModeLength
+		r.mode = modeNone
+		if len(arg) > 0 {
+			r.mode = arg[0]
 		}
-		r.modeToken = arg
-	case 'E', 'x':
-		if c.old {
-			return errInvalidFlag
-		}
-		if letter == 'x' {
-			r.drop = true
-			break
-		}
-		r.newCAS, ok = c.num.u64(arg)
-	default:
-		return errInvalidFlag
+		return errModeLength, !c.old || len(arg) == 1
 	}
-	if !ok {
-		return errToken
-	}
-	return ""
+	return errToken, ok
 }
 
-// decodeKey undoes base64 as memcached takes it: the standard alphabet, padded.
-func decodeKey(token []byte) ([]byte, error) {
+// opaqueFits tells whether the O flag, if any, is within its limit.
+func (r *metaRequest) opaqueFits() bool {
+	for _, f := range r.flags {
+		if f[0] == 'O' && len(f) > maxOpaque {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeKey undoes base64 as memcached takes it: the standard alphabet, padded, and
+// never empty.
+func decodeKey(token []byte) ([]byte, bool) {
+	if bytes.IndexByte(token, '\r') >= 0 {
+		return nil, false // which the decoder would skip
+	}
 	key := make([]byte, base64.StdEncoding.DecodedLen(len(token)))
-	n, err := base64.StdEncoding.Strict().Decode(key, token)
-	if err == nil && n == 0 {
-		err = base64.CorruptInputError(0)
-	}
-	return key[:n], err
+	n, err := base64.StdEncoding.Decode(key, token)
+	return key[:n], err == nil && n > 0
 }
 
-// metaLine checks what mg, md and ma have in common and parses the line.
-func (c *conn) metaLine(r *metaRequest) string {
+// metaLine checks what mg, md and ma have in common and parses the line. It returns
+// an error line or "", and whether that came from the flags.
+func (c *conn) metaLine(r *metaRequest) (e string, ofFlags bool) {
 	limit := maxMetaTokens
 	if c.old {
 		limit--
 	}
 	switch {
 	case len(c.tokens) < 2:
-		return c.errMissing()
+		return c.errMissing(), false
+	case !c.old && !lettersAlone(c.tokens[2:]):
+		return errFormat, false
 	case len(c.tokens[1]) > maxKey:
-		return errFormat
+		return errFormat, false
 	case len(c.tokens) > limit:
-		return errTooManyFlags
+		return errTooManyFlags, false
 	}
-	return c.parseMeta(r, 2)
+	e = c.parseMeta(r, 2)
+	return e, e != ""
 }
 
 // appendEcho adds what every reply may carry of the request: k and O.
@@ -229,14 +256,21 @@ func (c *conn) metaStatus(code string, r *metaRequest) {
 	c.out = append(c.out, "\r\n"...)
 }
 
-// appendItemKey adds a stored key as its item was stored: base64 if by b.
-func appendItemKey(out []byte, it *item) []byte {
-	out = append(out, " k"...)
-	if !it.binaryKey {
-		return append(out, it.key...)
+// storedKey is a key as its item was stored: in base64 if with b.
+func storedKey(it *item) string {
+	if it.binaryKey {
+		return base64.StdEncoding.EncodeToString([]byte(it.key))
 	}
-	out = base64.StdEncoding.AppendEncode(out, []byte(it.key))
-	return append(out, " b"...)
+	return it.key
+}
+
+// appendItemKey adds what the k flag returns of an item.
+func appendItemKey(out []byte, it *item) []byte {
+	out = append(append(out, " k"...), storedKey(it)...)
+	if it.binaryKey {
+		out = append(out, " b"...)
+	}
+	return out
 }
 
 func appendNumber(out []byte, letter byte, n uint64) []byte {
@@ -254,7 +288,7 @@ func appendTTL(out []byte, it *item, now int64) []byte {
 
 func (c *conn) metaGet() {
 	var r metaRequest
-	if e := c.metaLine(&r); e != "" {
+	if e, _ := c.metaLine(&r); e != "" {
 		c.fail(e)
 		return
 	}
@@ -270,7 +304,10 @@ func (c *conn) metaGet() {
 	created := it == nil && r.hasN
 	switch {
 	case created:
-		it = c.st.insert(&write{key: r.key, binaryKey: r.binary, newCAS: r.newCAS}, now)
+		it = c.st.insert(&write{key: r.key, newCAS: r.newCAS}, now)
+	case it == nil && !r.opaqueFits():
+		c.fail(errOpaque)
+		return
 	case it == nil:
 		if !r.quiet {
 			c.metaStatus("EN", &r)
@@ -287,6 +324,17 @@ func (c *conn) metaGet() {
 	win := created
 	for _, f := range r.flags {
 		switch f[0] {
+		case 'O':
+			// Found only here, when the flags before it have done their work.
+			if len(f) > maxOpaque {
+				c.out = c.out[:c.start]
+				c.fail(errOpaque)
+				if !r.noBump && !r.lateBump() {
+					c.st.touchUse(it, now)
+				}
+				return
+			}
+			c.out = appendEcho(c.out, &r, f)
 		case 'T':
 			it.expires = c.st.clock.expiry(r.ttl, now)
 		case 'N':
@@ -295,7 +343,7 @@ func (c *conn) metaGet() {
 			}
 		case 'R':
 			if !it.won && !created && it.expires != 0 &&
-				wholeSeconds(it.expires-now) < r.recache {
+				wholeSeconds(it.expires-now) < wholeSeconds(c.st.clock.expiry(r.recache, now)-now) {
 				win = true
 			}
 		case 'k':
@@ -319,9 +367,21 @@ func (c *conn) metaGet() {
 	if value {
 		c.out = append(append(c.out, it.value...), "\r\n"...)
 	}
+	it.held = c.batch.hold()
 	if !r.noBump {
 		c.st.touchUse(it, now)
 	}
+}
+
+// lateBump tells whether mg notes the use of the item only when it has answered,
+// because a flag asks for what was before, or changes the item.
+func (r *metaRequest) lateBump() bool {
+	for _, f := range r.flags {
+		if strings.IndexByte("NTRhl", f[0]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // appendItemFlag adds what the flag f of a hit returns, and nothing for a flag
@@ -361,10 +421,25 @@ func (c *conn) metaSet() {
 	}
 	w := write{
 		mode: setMode(&r), key: r.key, binaryKey: r.binary, flags: r.clientFlags,
-		cas: r.cas, newCAS: r.newCAS, markStale: r.invalid,
+		cas: r.cas, markStale: r.invalid,
 	}
+	c.leftCAS = newCAS{}
 	if !c.st.fits(len(r.key), length, r.clientFlags) {
 		c.refuseTooLarge(r.key, true, length)
+		return
+	}
+	switch {
+	case r.newCAS.value != 0:
+		w.newCAS = r.newCAS
+	case !r.newCAS.given && !c.old:
+		w.newCAS = c.st.reserveCAS()
+	}
+	if !r.opaqueFits() {
+		c.leftCAS = w.newCAS
+		c.fail(errOpaque)
+		if !c.swallow(length + 2) {
+			c.abort()
+		}
 		return
 	}
 	value, framed, whole := c.readBody(length)
@@ -373,6 +448,7 @@ func (c *conn) metaSet() {
 		c.abort()
 		return
 	case !framed:
+		c.leftCAS = w.newCAS
 		c.fail(errDataChunk)
 		return
 	}
@@ -433,7 +509,7 @@ func (c *conn) parseMetaSet(r *metaRequest) (length int, e string, drop bool) {
 		return 0, errFormat, false
 	}
 	length, ok := c.num.length(c.tokens[2])
-	if !ok {
+	if !ok || !c.old && !lettersAlone(c.tokens[3:]) {
 		return 0, errFormat, false
 	}
 	if len(c.tokens[1]) > maxKey {
@@ -445,13 +521,9 @@ func (c *conn) parseMetaSet(r *metaRequest) (length int, e string, drop bool) {
 	if e := c.parseMeta(r, 3); e != "" {
 		return length, e, true
 	}
-	if r.modeToken == nil {
-		return length, "", false
-	}
-	if len(r.modeToken) == 0 || bytes.IndexByte([]byte("SERAP"), r.modeToken[0]) < 0 {
+	if r.mode != 0 && strings.IndexByte("SERAP", r.mode) < 0 {
 		return length, errSetMode, true
 	}
-	r.mode = r.modeToken[0]
 	return length, "", false
 }
 
@@ -487,10 +559,16 @@ func (c *conn) refuseTooLarge(key []byte, forget bool, length int) {
 
 func (c *conn) metaDelete() {
 	var r metaRequest
-	if e := c.metaLine(&r); e != "" {
-		if c.old && e != errOpaque && e != errTooManyFlags && e != errFormat && e != errUnknown {
-			e = errAnyFlag
-		}
+	e, ofFlags := c.metaLine(&r)
+	switch {
+	case c.old && ofFlags:
+		e = errAnyFlag
+	case c.old && e == errTooManyFlags:
+		e = errTooManyFlagsOld
+	case e == "" && !r.opaqueFits():
+		e = errOpaque
+	}
+	if e != "" {
 		c.fail(e)
 		return
 	}
@@ -518,62 +596,63 @@ func (c *conn) metaDelete() {
 // invalidate keeps the item but marks it stale (I), or takes its value (x).
 func (c *conn) invalidate(it *item, r *metaRequest, now int64) {
 	if r.drop {
-		it = c.st.insert(&write{key: r.key, binaryKey: it.binaryKey, newCAS: r.newCAS}, now)
-	} else {
-		c.st.setCAS(it, r.newCAS)
+		cas := newCAS{it.cas, true}
+		if r.newCAS.given {
+			cas = r.newCAS
+		}
+		it = c.st.insert(&write{key: r.key, newCAS: cas}, now)
 	}
 	if r.invalid {
 		it.stale, it.won = true, false
-		if r.hasT {
-			it.expires = c.st.clock.expiry(r.ttl, now)
-		}
+		c.st.setCAS(it, r.newCAS)
+	}
+	if r.hasT {
+		it.expires = c.st.clock.expiry(r.ttl, now)
 	}
 }
 
 func (c *conn) metaArithmetic() {
 	var r metaRequest
-	if e := c.metaLine(&r); e != "" {
-		c.fail(c.arithmeticError(e))
+	if e := c.arithmeticLine(&r); e != "" {
+		c.fail(e)
 		return
 	}
-	down := false
-	if r.modeToken != nil {
-		mode := byte(0)
-		if len(r.modeToken) > 0 {
-			mode = r.modeToken[0]
-		}
-		switch mode {
-		case 'I', 'i', '+':
-		case 'D', 'd', '-':
-			down = true
-		default:
-			c.fail(errArithmeticMode)
-			return
-		}
-	}
+	down := r.mode == 'D' || r.mode == '-'
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
 	now := c.st.clock.now()
 	c.st.count.cmdMeta++
-	it, n, result := c.st.delta(r.key, down, r.delta, r.cas, r.newCAS, now)
+	it, n, result := c.st.delta(&change{key: r.key, down: down, by: r.delta, cas: r.cas, newCAS: r.newCAS}, now)
 	created := false
 	switch result {
 	case deltaMissing:
-		if !r.hasN {
+		switch {
+		case r.hasN:
+		case !r.opaqueFits():
+			c.fail(errOpaque)
+			return
+		default:
 			c.metaStatus("NF", &r)
 			return
 		}
 		n, created = r.initial, true
 		it = c.st.insert(&write{
-			key: r.key, binaryKey: r.binary, newCAS: r.newCAS,
-			value: strconv.AppendUint(nil, n, 10),
+			key: r.key, newCAS: r.newCAS, value: strconv.AppendUint(nil, n, 10),
 		}, now)
 	case deltaExists:
+		if !r.opaqueFits() {
+			c.fail(errOpaque)
+			return
+		}
 		c.metaStatus("EX", &r)
 		return
 	case deltaNotNumeric:
 		c.fail(errNotNumeric)
 		return
+	}
+	cas := it.cas
+	if r.newCAS.given {
+		cas = r.newCAS.value
 	}
 
 	start := len(c.out)
@@ -594,7 +673,15 @@ func (c *conn) metaArithmetic() {
 		case 't':
 			c.out = appendTTL(c.out, it, now)
 		case 'c':
-			c.out = appendNumber(c.out, 'c', it.cas)
+			c.out = appendNumber(c.out, 'c', cas)
+		case 'O':
+			// Found only now that the number has changed.
+			if len(f) > maxOpaque {
+				c.out = c.out[:start]
+				c.fail(errOpaque)
+				return
+			}
+			c.out = appendEcho(c.out, &r, f)
 		default:
 			c.out = appendEcho(c.out, &r, f)
 		}
@@ -609,17 +696,21 @@ func (c *conn) metaArithmetic() {
 	}
 }
 
-// arithmeticError is the one line ma has for most mistakes.
-func (c *conn) arithmeticError(e string) string {
-	switch e {
-	case errInvalidFlag, errDuplicateFlag, errToken, errBase64, errDeltaFlag,
-		errInitialFlag, errModeLength, errTooManyFlags:
+// arithmeticLine parses the line of ma, which has one error line for most mistakes.
+func (c *conn) arithmeticLine(r *metaRequest) string {
+	e, ofFlags := c.metaLine(r)
+	tooLong := len(c.tokens) >= 2 && len(c.tokens[1]) > maxKey && lettersAlone(c.tokens[2:])
+	switch {
+	case ofFlags, !c.old && (tooLong || e == errTooManyFlags):
 		return errAnyFlag
+	case c.old && e == errTooManyFlags:
+		return errTooManyFlagsOld
+	case e != "":
+		return e
+	case r.mode != 0 && strings.IndexByte("I+D-", r.mode) < 0:
+		return errArithmeticMode
 	}
-	if len(c.tokens) >= 2 && e == errFormat {
-		return errAnyFlag
-	}
-	return e
+	return ""
 }
 
 func (c *conn) metaDebug() {
@@ -628,12 +719,16 @@ func (c *conn) metaDebug() {
 		return
 	}
 	key := c.tokens[1]
+	if !c.old && !lettersAlone(c.tokens[2:]) {
+		c.fail(errFormat)
+		return
+	}
 	// 1.6.45 sees the b flag only when another token stands behind it.
 	flagged := len(c.tokens) > 3 || c.old && len(c.tokens) > 2
-	if flagged && c.tokens[2][0] == 'b' {
-		decoded, err := decodeKey(key)
-		if err != nil {
-			c.fail(errBase64)
+	if flagged && string(c.tokens[2]) == "b" {
+		decoded, ok := decodeKey(key)
+		if !ok {
+			c.fail(errFormat)
 			return
 		}
 		key = decoded
@@ -657,7 +752,7 @@ func (c *conn) metaDebug() {
 	if it.fetched {
 		fetched = "yes"
 	}
-	c.out = append(append(c.out, "ME "...), c.tokens[1]...)
+	c.out = append(append(c.out, "ME "...), storedKey(it)...)
 	c.out = strconv.AppendInt(append(c.out, " exp="...), left, 10)
 	c.out = strconv.AppendInt(append(c.out, " la="...), (now-it.used)/second, 10)
 	c.out = strconv.AppendUint(append(c.out, " cas="...), it.cas, 10)

@@ -78,9 +78,9 @@ type write struct {
 	flags     uint32
 	expires   int64
 	cas       uint64 // compared when it is not 0, or when mode is modeCAS
-	newCAS    uint64 // given to the item; 0 = the next one
-	markStale bool   // an older cas stores, and marks the item stale
-	vivify    int64  // expiry of an item that an append creates
+	newCAS    newCAS
+	markStale bool  // an older cas stores, and marks the item stale
+	vivify    int64 // expiry of an item that an append creates
 }
 
 // put carries out w. On stored, the item it returns is the new one.
@@ -90,6 +90,9 @@ func (st *store) put(w *write, now int64) (*item, storeResult) {
 	if st.full(itemSize(len(w.key), len(w.value), w.flags)) {
 		st.count.storeNoMemory++
 		return nil, noMemory
+	}
+	if !w.newCAS.given && !st.old {
+		w.newCAS = st.takeCAS() // 1.6.45 spends one even when nothing gets stored
 	}
 	old := st.peek(w.key, now)
 	if old == nil {
@@ -117,8 +120,10 @@ func (st *store) put(w *write, now int64) (*item, storeResult) {
 		case w.cas != 0 && same:
 			st.count.casHits++
 		case w.cas != 0 && w.markStale && w.cas < old.cas:
-			it := st.insert(w, now)
-			it.stale = true
+			late := *w
+			late.expires = old.expires
+			it := st.insert(&late, now)
+			it.stale, it.won = true, old.won
 			return it, stored
 		default:
 			st.count.casBadval++
@@ -138,7 +143,7 @@ func (st *store) put(w *write, now int64) (*item, storeResult) {
 		} else {
 			joined.value = append(append(joined.value, w.value...), old.value...)
 		}
-		joined.flags, joined.expires, joined.binaryKey = old.flags, old.expires, old.binaryKey
+		joined.flags, joined.expires = old.flags, old.expires
 		return st.insert(&joined, now), stored
 	}
 	return st.insert(w, now), stored

@@ -130,7 +130,7 @@ func Start(config ...Config) (*Server, error) {
 		clock: newClock(),
 		conns: map[*conn]struct{}{},
 	}
-	s.store = newStore(s.clock, cfg)
+	s.store = newStore(s.clock, cfg, s.old)
 	if err := s.listen(); err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type item struct {
 	stale     bool  // marked by md I: readers are told X
 	won       bool  // a reader holds the right to recache: the others are told Z
 	binaryKey bool  // stored with the b flag: its key is shown as base64
+	held      hold  // by a reply that is not sent yet
 
 	newer, older *item // guarded by store.mu; the list of use
 }
@@ -48,6 +49,7 @@ type store struct {
 	limit   int64
 	noEvict bool
 	noCAS   bool
+	old     bool // counts CAS values as 1.6.18 does
 
 	mu      sync.Mutex
 	items   map[string]*item
@@ -60,23 +62,38 @@ type store struct {
 	detail  prefixStats
 }
 
-func newStore(clock *clock, cfg Config) *store {
+func newStore(clock *clock, cfg Config, old bool) *store {
 	return &store{
 		clock:   clock,
 		maxItem: cfg.MaxItemSize,
 		limit:   cfg.MemoryLimit,
 		noEvict: cfg.DisableEvictions,
 		noCAS:   cfg.DisableCAS,
+		old:     old,
 		items:   map[string]*item{},
 	}
 }
 
+// newCAS is the CAS that an item gets. One that is not given comes from the
+// server's counter; 0 may be given.
+type newCAS struct {
+	value uint64
+	given bool
+}
+
 func (st *store) nextCAS() uint64 {
-	if st.noCAS {
-		return 0
-	}
 	st.lastCAS++
 	return st.lastCAS
+}
+
+func (st *store) takeCAS() newCAS { return newCAS{st.nextCAS(), true} }
+
+// reserveCAS takes the CAS of an item whose value is still to come. It takes
+// store.mu.
+func (st *store) reserveCAS() newCAS {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.takeCAS()
 }
 
 // fits tells whether an item of this size may be stored at all.
@@ -109,12 +126,13 @@ func (st *store) insert(w *write, now int64) *item {
 		st.remove(old)
 	}
 	it := &item{
-		key: string(w.key), value: w.value, flags: w.flags, cas: w.newCAS,
+		key: string(w.key), value: w.value, flags: w.flags,
 		expires: w.expires, used: now, binaryKey: w.binaryKey,
 	}
-	if it.cas == 0 || st.noCAS {
-		it.cas = st.nextCAS()
+	if !w.newCAS.given {
+		w.newCAS = st.takeCAS()
 	}
+	st.setCAS(it, w.newCAS)
 	st.items[it.key] = it
 	st.link(it)
 	st.bytes += int64(it.size())
@@ -131,21 +149,15 @@ func (st *store) evict(keep *item) {
 	}
 }
 
-// replaceValue changes a live item in place, which keeps what readers were told
-// about it.
-func (st *store) replaceValue(it *item, value []byte, cas uint64) {
-	st.bytes -= int64(it.size())
-	it.value = value
-	st.bytes += int64(it.size())
-	st.setCAS(it, cas)
-}
-
-// setCAS gives the item that CAS, or the next one when it is 0.
-func (st *store) setCAS(it *item, cas uint64) {
-	if cas == 0 || st.noCAS {
-		cas = st.nextCAS()
+// setCAS gives the item a CAS.
+func (st *store) setCAS(it *item, cas newCAS) {
+	if !cas.given {
+		cas = st.takeCAS()
 	}
-	it.cas = cas
+	it.cas = cas.value
+	if st.noCAS {
+		it.cas = 0
+	}
 }
 
 func (st *store) remove(it *item) {

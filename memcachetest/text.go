@@ -64,8 +64,12 @@ func (c *conn) command() {
 	case !c.old && c.lineLen < minLine:
 		c.reply(errFormat)
 		return
-	case len(c.tokens) == 0, !c.old && c.line[0] == ' ':
+	case len(c.tokens) == 0:
 		c.reply(errUnknown)
+		return
+	}
+	if !c.old && c.line[0] == ' ' {
+		c.unknown()
 		return
 	}
 	if !c.meta() && !c.classic() && !c.admin() {
