@@ -175,7 +175,7 @@ func (c *conn) dump(which string, format func([]byte, *item) []byte, end string)
 	if which != "all" && which != "hash" {
 		for class := range strings.SplitSeq(which, ",") {
 			n, err := strconv.Atoi(class)
-			if err != nil || n < 1 || n > len(slabChunks) {
+			if err != nil || n < 1 || n > len(slabChunks()) {
 				c.reply("BADCLASS invalid class id")
 				return
 			}

@@ -4,6 +4,7 @@ package memcachetest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -130,6 +131,13 @@ func (c *conn) binaryCommand() bool {
 	c.rpos += binaryHead + front
 	extras, key := c.line[:h.nextra], c.line[h.nextra:]
 
+	name := h.name()
+	if !c.begin(name, append(append(append(c.log[:0], name...), ' '), key...)) {
+		return false
+	}
+	if known, reaction := c.srv.knows(name); !known {
+		return c.refusePersonality(&h, reaction)
+	}
 	switch {
 	case front > h.nbody:
 		c.refuseBinary(&h, statusUnknown)
@@ -137,10 +145,52 @@ func (c *conn) binaryCommand() bool {
 		c.refuseBinary(&h, statusAuth)
 	case !h.wellFormed(), h.nkey > maxKey, !c.old && h.nbody > maxBody:
 		c.refuseBinary(&h, statusInvalid)
+	case c.noMemory && !storesBinary(h.op):
+		if !c.swallow(h.nvalue()) {
+			return false
+		}
+		c.binaryError(&h, statusNoMemory)
 	default:
 		c.dispatchBinary(&h, extras, key)
 	}
 	return true
+}
+
+// refusePersonality reacts to a command that the server's personality does not know.
+func (c *conn) refusePersonality(h *binaryHeader, reaction Reaction) bool {
+	if reaction == ReactClose || h.nvalue() < 0 || !c.swallow(h.nvalue()) {
+		return false
+	}
+	if reaction == ReactError {
+		c.binaryError(h, statusUnknown)
+	}
+	return true
+}
+
+func storesBinary(op byte) bool {
+	_, ok := binaryModes[op]
+	return ok
+}
+
+// binaryNames are the names of the loud opcodes.
+var binaryNames = map[byte]string{
+	opGet: "get", opSet: "set", opAdd: "add", opReplace: "replace", opDelete: "delete",
+	opIncr: "incr", opDecr: "decr", opQuit: "quit", opFlush: "flush", opNoop: "noop",
+	opVersion: "version", opGetK: "getk", opAppend: "append", opPrepend: "prepend",
+	opStat: "stat", opTouch: "touch", opGAT: "gat", opGATK: "gatk",
+	opSASLList: "sasl_list", opSASLAuth: "sasl_auth", opSASLStep: "sasl_step",
+}
+
+// name is the name of the opcode, with a q behind it if quiet.
+func (h *binaryHeader) name() string {
+	name, ok := binaryNames[h.op]
+	switch {
+	case !ok:
+		return fmt.Sprintf("%#02x", h.opcode)
+	case h.quiet:
+		return name + "q"
+	}
+	return name
 }
 
 func allowedBeforeSASL(op byte) bool {
@@ -194,7 +244,8 @@ func (c *conn) dispatchBinary(h *binaryHeader, extras, key []byte) {
 	case opNoop:
 		c.binaryDone(h, 0)
 	case opVersion:
-		c.binaryReply(h, statusOK, 0, nil, nil, []byte(c.srv.cfg.Version))
+		_, version := c.srv.versionReply()
+		c.binaryReply(h, statusOK, 0, nil, nil, []byte(version))
 	case opStat:
 		c.binaryStat(h, string(key))
 	case opSASLList, opSASLAuth, opSASLStep:
@@ -287,7 +338,7 @@ var binaryModes = map[byte]storeMode{
 }
 
 func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
-	w := write{mode: binaryModes[h.op], key: key, cas: h.cas}
+	w := write{mode: binaryModes[h.op], key: key, cas: h.cas, noMemory: c.noMemory}
 	var exptime int64
 	if len(extras) > 0 {
 		w.flags = binary.BigEndian.Uint32(extras)

@@ -45,7 +45,8 @@ func (c *conn) classic() bool {
 		c.closing = true
 		return true
 	case "version":
-		c.reply("VERSION " + c.srv.cfg.Version)
+		line, _ := c.srv.versionReply()
+		c.reply(line)
 		return true
 	}
 	c.quiet = len(c.tokens) > 1 && string(c.tokens[len(c.tokens)-1]) == "noreply"
@@ -164,7 +165,7 @@ func (c *conn) set(mode storeMode) {
 		c.refuseLine(4)
 		return
 	}
-	w := write{mode: mode, key: key, flags: uint32(flags), cas: cas}
+	w := write{mode: mode, key: key, flags: uint32(flags), cas: cas, noMemory: c.noMemory}
 	if !c.st.fits(len(key), length, w.flags) {
 		c.refuseTooLarge(key, mode == modeSet, length)
 		return

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -44,6 +46,15 @@ type conn struct {
 	// store of the connection.
 	leftCAS newCAS
 
+	name     string        // of the command, as in Request
+	log      []byte        // room for a line of the log
+	noMemory bool          // the command is to fail for want of memory
+	requests atomic.Int64  // so far
+	mute     bool          // nothing more is sent
+	held     []byte        // a reply that goes out behind the next one
+	done     chan struct{} // closed by close
+	once     sync.Once
+
 	trusted     bool // has shown a name and password
 	saslStarted bool // a SASL exchange waits for its second step
 }
@@ -52,14 +63,15 @@ func newConn(s *Server, nc net.Conn, id int) *conn {
 	return &conn{
 		srv: s, st: s.store, id: id, nc: nc,
 		old: s.old, num: number{old: s.old},
-		in: make([]byte, readBuffer),
+		in:   make([]byte, readBuffer),
+		done: make(chan struct{}),
 	}
 }
 
+func (c *conn) number() int { return c.id }
+
 // serve runs the connection until one side ends it.
 func (c *conn) serve() {
-	defer c.srv.forget(c)
-	defer c.nc.Close()
 	if !c.need(1) {
 		return
 	}
@@ -68,6 +80,7 @@ func (c *conn) serve() {
 		next = c.binaryCommand
 	}
 	for n := 1; !c.closing && next(); n++ {
+		c.settle()
 		c.start = len(c.out)
 		if c.urgent || n%requestsPerTurn == 0 || len(c.out) >= flushAbove {
 			c.urgent = false
@@ -77,6 +90,39 @@ func (c *conn) serve() {
 		}
 	}
 	c.flush()
+}
+
+// close ends the connection from any goroutine.
+func (c *conn) close() {
+	c.once.Do(func() { close(c.done) })
+	c.nc.Close()
+}
+
+// begin notes a command before it is carried out, and waits while the server is
+// paused. It reports false when the command is not to be carried out.
+func (c *conn) begin(name string, line []byte) bool {
+	c.name = name
+	c.requests.Add(1)
+	c.srv.log.add(c.id, name, line)
+	if !c.srv.front.waitPaused(c.done) {
+		return false
+	}
+	c.noMemory = len(c.srv.faults.take(c.id, name, true)) > 0
+	return true
+}
+
+// settle gives the reply of the command just answered the faults it suffers.
+func (c *conn) settle() {
+	if c.start >= len(c.out) {
+		return
+	}
+	faults := c.srv.faults.take(c.id, c.name, false)
+	if faults == nil && c.held == nil {
+		return
+	}
+	reply := bytes.Clone(c.out[c.start:])
+	c.out = c.out[:c.start]
+	deliver(c, faults, reply)
 }
 
 // fill reads more input behind what is there. It reports false when there will be
@@ -103,6 +149,9 @@ func (c *conn) abort() {
 
 // flush writes the replies so far.
 func (c *conn) flush() bool {
+	if c.mute {
+		c.out = c.out[:0]
+	}
 	if len(c.out) == 0 {
 		return true
 	}

@@ -14,14 +14,24 @@ import (
 //
 //	client.DialContext = srv.Dial
 //
-// On a closed server it fails with connection refused.
+// On a server that is closed, stopped or refusing it fails with connection refused.
 func (s *Server) Dial(_ context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
-	c := s.admit(far)
-	if c == nil {
+	p := s.front.admit(far)
+	if p == nil {
 		near.Close()
-		return nil, &net.OpError{Op: "dial", Net: NetworkPipe, Err: syscall.ECONNREFUSED}
+		return nil, refused(s.Addr())
 	}
-	s.wg.Go(c.serve)
+	s.front.wg.Go(func() { s.front.serve(p) })
 	return near, nil
 }
+
+func refused(addr string) error {
+	return &net.OpError{Op: "dial", Net: NetworkPipe, Addr: pipeAddr(addr), Err: syscall.ECONNREFUSED}
+}
+
+// pipeAddr is the address of a server without a listener.
+type pipeAddr string
+
+func (a pipeAddr) Network() string { return NetworkPipe }
+func (a pipeAddr) String() string  { return string(a) }

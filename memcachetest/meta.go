@@ -421,7 +421,7 @@ func (c *conn) metaSet() {
 	}
 	w := write{
 		mode: setMode(&r), key: r.key, binaryKey: r.binary, flags: r.clientFlags,
-		cas: r.cas, markStale: r.invalid,
+		cas: r.cas, markStale: r.invalid, noMemory: c.noMemory,
 	}
 	c.leftCAS = newCAS{}
 	if !c.st.fits(len(r.key), length, r.clientFlags) {

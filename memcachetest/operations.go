@@ -81,13 +81,14 @@ type write struct {
 	newCAS    newCAS
 	markStale bool  // an older cas stores, and marks the item stale
 	vivify    int64 // expiry of an item that an append creates
+	noMemory  bool  // fails for want of memory
 }
 
 // put carries out w. On stored, the item it returns is the new one.
 func (st *store) put(w *write, now int64) (*item, storeResult) {
 	st.count.cmdSet++
 	st.detail.set(w.key)
-	if st.full(itemSize(len(w.key), len(w.value), w.flags)) {
+	if w.noMemory || st.full(itemSize(len(w.key), len(w.value), w.flags)) {
 		st.count.storeNoMemory++
 		return nil, noMemory
 	}

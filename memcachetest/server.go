@@ -5,11 +5,7 @@ package memcachetest
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -63,6 +59,11 @@ type Config struct {
 	// SASLUsers, when not nil, are names and passwords of which a client must send
 	// one pair by SASL PLAIN: memcached -S. Only the binary protocol is served then.
 	SASLUsers map[string]string
+	// Personality limits what the server knows; see also SetPersonality.
+	Personality Personality
+	// LogSize is the number of requests that Requests returns at most. 0 means
+	// DefaultLogSize, negative means none.
+	LogSize int
 }
 
 func (cfg Config) withDefaults() Config {
@@ -81,37 +82,30 @@ func (cfg Config) withDefaults() Config {
 	if cfg.MaxConns == 0 {
 		cfg.MaxConns = DefaultMaxConns
 	}
+	if cfg.LogSize == 0 {
+		cfg.LogSize = DefaultLogSize
+	}
 	return cfg
 }
 
 // Server is one embedded memcached. All methods are safe for concurrent use.
 type Server struct {
-	cfg      Config
-	old      bool // answers as 1.6.18
-	clock    *clock
-	store    *store
-	listener net.Listener // nil for NetworkPipe
-	addr     string
-	tempDir  string // removed by Close
-	traffic  traffic
+	cfg     Config
+	old     bool // answers as 1.6.18
+	clock   *clock
+	store   *store
+	front   front
+	traffic traffic
+	log     requestLog
+	faults  faultSet
 
-	wg sync.WaitGroup // the accept loop and every connection
-
-	mu       sync.Mutex
-	conns    map[*conn]struct{}
-	lastConn int
-	closed   bool
+	personality atomic.Pointer[Personality]
 }
 
 // traffic counts what passes outside the store's lock.
 type traffic struct {
-	accepted, rejected atomic.Int64
-	read, written      atomic.Int64 // bytes
+	read, written atomic.Int64 // bytes
 }
-
-// pipeAddrs numbers the servers without a listener, so that each has an address
-// of its own (in 192.0.2.0/24, which no host on earth has).
-var pipeAddrs atomic.Int64
 
 // Start starts a server. It takes at most one Config; without one the server has
 // the zero Config. The caller must Close it.
@@ -128,10 +122,13 @@ func Start(config ...Config) (*Server, error) {
 		cfg:   cfg,
 		old:   cfg.Version == "1.6.18",
 		clock: newClock(),
-		conns: map[*conn]struct{}{},
+		log:   requestLog{size: cfg.LogSize, counts: map[string]int{}},
 	}
 	s.store = newStore(s.clock, cfg, s.old)
-	if err := s.listen(); err != nil {
+	s.SetPersonality(cfg.Personality)
+	s.front.network, s.front.tls, s.front.maxPeers = cfg.Network, cfg.TLS, cfg.MaxConns
+	s.front.newPeer = func(nc net.Conn, number int) peer { return newConn(s, nc, number) }
+	if err := s.front.open(cfg.Addr); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -149,107 +146,19 @@ func NewServer(t testing.TB, config ...Config) *Server {
 	return s
 }
 
-func (s *Server) listen() error {
-	network, addr := s.cfg.Network, s.cfg.Addr
-	switch {
-	case network == NetworkPipe:
-		if addr == "" {
-			addr = fmt.Sprintf("192.0.2.%d:11211", pipeAddrs.Add(1)%254+1)
-		}
-		s.addr = addr
-		return nil
-	case network == "unix" && addr == "":
-		dir, err := os.MkdirTemp("", "memcachetest")
-		if err != nil {
-			return fmt.Errorf("memcachetest: %w", err)
-		}
-		s.tempDir = dir
-		addr = filepath.Join(dir, "sock")
-	case network == "tcp6" && addr == "":
-		addr = "[::1]:0"
-	case addr == "":
-		addr = "127.0.0.1:0"
-	}
-	ln, err := net.Listen(network, addr)
-	if err != nil {
-		s.removeTempDir()
-		return fmt.Errorf("memcachetest: %w", err)
-	}
-	s.listener, s.addr = ln, ln.Addr().String()
-	s.wg.Go(s.accept)
-	return nil
-}
-
-func (s *Server) removeTempDir() {
-	if s.tempDir != "" {
-		os.RemoveAll(s.tempDir)
-	}
-}
-
 // Addr is the address a client dials: host:port, or the path of a unix socket.
-// A server without a listener has an address too, by which Dial knows it.
-func (s *Server) Addr() string { return s.addr }
+// A server without a listener has an address too, by which Servers.Dial knows it.
+func (s *Server) Addr() string { return s.front.addr }
 
 // Network is the network of Addr: "tcp", "unix" or NetworkPipe.
-func (s *Server) Network() string {
-	if s.listener == nil {
-		return NetworkPipe
-	}
-	return s.listener.Addr().Network()
-}
-
-// accept serves what the listener brings until Close.
-func (s *Server) accept() {
-	for {
-		nc, err := s.listener.Accept()
-		if err != nil {
-			return
-		}
-		if s.cfg.TLS != nil {
-			nc = tls.Server(nc, s.cfg.TLS)
-		}
-		c := s.admit(nc)
-		if c != nil {
-			s.wg.Go(c.serve)
-		}
-	}
-}
-
-// admit makes nc one of the server's connections, or closes it and returns nil.
-func (s *Server) admit(nc net.Conn) *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		nc.Close()
-		return nil
-	}
-	if len(s.conns) >= s.cfg.MaxConns {
-		s.traffic.rejected.Add(1)
-		s.wg.Go(func() {
-			nc.Write([]byte("ERROR Too many open connections\r\n"))
-			nc.Close()
-		})
-		return nil
-	}
-	s.traffic.accepted.Add(1)
-	s.lastConn++
-	c := newConn(s, nc, s.lastConn)
-	s.conns[c] = struct{}{}
-	return c
-}
-
-func (s *Server) forget(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-}
+func (s *Server) Network() string { return s.front.kind() }
 
 // ServeConn serves one connection, such as the far end of a net.Pipe, and returns
-// when it is over. It closes nc. On a closed server it only does that.
+// when it is over. It closes nc. On a server that is closed or stopped it only does
+// that.
 func (s *Server) ServeConn(nc net.Conn) {
-	c := s.admit(nc)
-	if c != nil {
-		c.serve()
+	if p := s.front.admit(nc); p != nil {
+		s.front.serve(p)
 	}
 }
 
@@ -257,17 +166,7 @@ func (s *Server) ServeConn(nc net.Conn) {
 // until all of its goroutines have returned, and removes the socket it made. A
 // second Close does nothing. The error is always nil.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	if s.listener != nil {
-		s.listener.Close()
-	}
-	for c := range s.conns {
-		c.nc.Close()
-	}
-	s.mu.Unlock()
-	s.wg.Wait()
-	s.removeTempDir()
+	s.front.close()
 	return nil
 }
 

@@ -66,9 +66,9 @@ var idleStats = []stat{
 }
 
 func (s *Server) generalStats() []stat {
-	s.mu.Lock()
-	conns := len(s.conns)
-	s.mu.Unlock()
+	s.front.mu.Lock()
+	conns, maxConns, accepted := len(s.front.peers), s.front.maxPeers, s.front.last
+	s.front.mu.Unlock()
 	st := s.store
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -80,10 +80,10 @@ func (s *Server) generalStats() []stat {
 		{"time", number64(st.clock.base.Unix() + now/second)},
 		{"version", s.cfg.Version},
 		{"pointer_size", strconv.Itoa(strconv.IntSize)},
-		{"max_connections", number64(s.cfg.MaxConns)},
+		{"max_connections", number64(maxConns)},
 		{"curr_connections", number64(conns)},
-		{"total_connections", number64(s.traffic.accepted.Load())},
-		{"rejected_connections", number64(s.traffic.rejected.Load())},
+		{"total_connections", number64(accepted)},
+		{"rejected_connections", number64(s.front.turned.Load())},
 		{"connection_structures", number64(conns)},
 		{"cmd_get", number64(n.cmdGet)},
 		{"cmd_set", number64(n.cmdSet)},
@@ -126,8 +126,7 @@ func (s *Server) resetStats() {
 	s.store.count = counters{totalItems: s.store.count.totalItems}
 	s.store.detail.counts = nil
 	s.store.mu.Unlock()
-	s.traffic.accepted.Store(0)
-	s.traffic.rejected.Store(0)
+	s.front.turned.Store(0)
 	s.traffic.read.Store(0)
 	s.traffic.written.Store(0)
 }
@@ -146,9 +145,9 @@ func (s *Server) settings() []stat {
 	port, socket, evictions, binding := "0", "NULL", "on", "auto-negotiate"
 	switch s.Network() {
 	case "unix":
-		socket = s.addr
+		socket = s.front.addr
 	case "tcp":
-		port = portOf(s.addr)
+		port = portOf(s.front.addr)
 	}
 	if s.cfg.DisableEvictions {
 		evictions = "off"
@@ -164,7 +163,7 @@ func (s *Server) settings() []stat {
 		{"maxconns", number64(s.cfg.MaxConns)},
 		{"tcpport", port},
 		{"udpport", "0"},
-		{"inter", s.addr},
+		{"inter", s.front.addr},
 		{"verbosity", "0"},
 		{"oldest", "0"},
 		{"evictions", evictions},
@@ -191,16 +190,16 @@ func (s *Server) settings() []stat {
 }
 
 func (s *Server) connStats() []stat {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	byID := func(a, b *conn) int { return a.id - b.id }
+	s.front.mu.Lock()
+	defer s.front.mu.Unlock()
 	var list []stat
-	for _, c := range slices.SortedFunc(maps.Keys(s.conns), byID) {
+	for _, p := range s.front.sorted() {
+		c := p.(*conn)
 		id := strconv.Itoa(c.id)
 		network := s.Network()
 		list = append(list,
 			stat{id + ":addr", network + ":" + c.nc.RemoteAddr().String()},
-			stat{id + ":listen_addr", network + ":" + s.addr},
+			stat{id + ":listen_addr", network + ":" + s.front.addr},
 			stat{id + ":state", "conn_parse_cmd"},
 		)
 	}
@@ -252,7 +251,7 @@ func (st *store) slabStats() []stat {
 	numbers, byClass := st.classes()
 	for _, class := range numbers {
 		used := len(byClass[class])
-		chunk := slabChunks[class-1]
+		chunk := slabChunks()[class-1]
 		perPage := page / chunk
 		total := (used + perPage - 1) / perPage
 		pages += total

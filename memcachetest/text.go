@@ -7,14 +7,15 @@ import "bytes"
 
 // Error lines that several commands use.
 const (
-	errUnknown    = "ERROR"
-	errFormat     = "CLIENT_ERROR bad command line format"
-	errDataChunk  = "CLIENT_ERROR bad data chunk"
-	errExptime    = "CLIENT_ERROR invalid exptime argument"
-	errDelta      = "CLIENT_ERROR invalid numeric delta argument"
-	errNotNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
-	errTooLarge   = "SERVER_ERROR object too large for cache"
-	errNoMemory   = "SERVER_ERROR out of memory storing object"
+	errUnknown     = "ERROR"
+	errFormat      = "CLIENT_ERROR bad command line format"
+	errDataChunk   = "CLIENT_ERROR bad data chunk"
+	errExptime     = "CLIENT_ERROR invalid exptime argument"
+	errDelta       = "CLIENT_ERROR invalid numeric delta argument"
+	errNotNumeric  = "CLIENT_ERROR cannot increment or decrement non-numeric value"
+	errTooLarge    = "SERVER_ERROR object too large for cache"
+	errOutOfMemory = "SERVER_ERROR out of memory"
+	errNoMemory    = "SERVER_ERROR out of memory storing object"
 )
 
 // maxKey is the longest key, in bytes.
@@ -57,6 +58,13 @@ func (c *conn) command() {
 	}
 	c.tokens = split(c.tokens[:0], c.line)
 	c.quiet = false
+	if !c.begin(c.commandName(), c.line) {
+		return
+	}
+	if known, reaction := c.srv.knows(c.name); !known {
+		c.refuseText(reaction)
+		return
+	}
 	switch {
 	case c.srv.cfg.Users != nil && !c.trusted:
 		c.authenticate()
@@ -72,8 +80,48 @@ func (c *conn) command() {
 		c.unknown()
 		return
 	}
+	if c.noMemory && !takesValue[c.name] {
+		c.fail(errOutOfMemory)
+		return
+	}
 	if !c.meta() && !c.classic() && !c.admin() {
 		c.unknown()
+	}
+}
+
+// takesValue holds the commands that a value follows, which must be read even if it
+// is not stored.
+var takesValue = map[string]bool{
+	"ms": true, "set": true, "add": true, "replace": true, "append": true, "prepend": true, "cas": true,
+}
+
+// commandNames holds the names that the log need not copy.
+var commandNames = map[string]string{
+	"mg": "mg", "ms": "ms", "md": "md", "ma": "ma", "me": "me", "mn": "mn",
+	"get": "get", "gets": "gets", "gat": "gat", "gats": "gats", "set": "set", "add": "add",
+	"replace": "replace", "append": "append", "prepend": "prepend", "cas": "cas",
+	"delete": "delete", "incr": "incr", "decr": "decr", "touch": "touch",
+	"version": "version", "flush_all": "flush_all", "stats": "stats", "quit": "quit",
+}
+
+// commandName is the first token of the line, or "" without one.
+func (c *conn) commandName() string {
+	if len(c.tokens) == 0 {
+		return ""
+	}
+	if name, ok := commandNames[string(c.tokens[0])]; ok {
+		return name
+	}
+	return string(c.tokens[0])
+}
+
+// refuseText reacts to a command that the server's personality does not know.
+func (c *conn) refuseText(reaction Reaction) {
+	switch reaction {
+	case ReactError:
+		c.fail(errUnknown)
+	case ReactClose:
+		c.closing = true
 	}
 }
 
