@@ -1,7 +1,6 @@
 package link
 
 import (
-	"sync"
 	"sync/atomic"
 )
 
@@ -14,6 +13,7 @@ import (
 // else, and leaves the record to the garbage collector.
 type call struct {
 	turn
+	link *Link
 	wake chan struct{} // one token each time the machine ends a park
 
 	reqs    []Request // in wire order, or
@@ -46,18 +46,17 @@ type call struct {
 	spent     bool   // interrupt may still run: not to be used again
 }
 
-var callPool = newCallPool()
-
-func newCallPool() *sync.Pool {
-	return &sync.Pool{New: func() any {
-		k := &call{wake: make(chan struct{}, 1)}
-		k.turn.call = k
-		k.interrupt = k.onCancel
+// newCall returns a call to fill in. The records of a Link are its own: their
+// channels must not pass between the bubbles of testing/synctest.
+func (l *Link) newCall() *call {
+	if k, ok := l.calls.Get().(*call); ok {
 		return k
-	}}
+	}
+	k := &call{link: l, wake: make(chan struct{}, 1)}
+	k.turn.call = k
+	k.interrupt = k.onCancel
+	return k
 }
-
-func newCall() *call { return callPool.Get().(*call) }
 
 // single makes k a call for one operation.
 func (k *call) single(req *Request) {
@@ -75,7 +74,7 @@ func (k *call) recycle() {
 	k.value, k.conn = nil, nil
 	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
 	k.got.Store(0)
-	callPool.Put(k)
+	k.link.calls.Put(k)
 }
 
 // requests returns how many replies k waits for.

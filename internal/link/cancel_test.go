@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -245,7 +246,7 @@ func TestCancelBatchBetweenServers(t *testing.T) {
 }
 
 func TestCancelWhileDialing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		l := New(Config{
 			Dial: func(ctx context.Context) (net.Conn, error) {
@@ -264,7 +265,7 @@ func TestCancelWhileDialing(t *testing.T) {
 
 // A context that has ended before the call performs nothing.
 func TestEndedContextSendsNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		s := onPipe(t, time.Second, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {

@@ -34,11 +34,13 @@ type conn struct {
 
 	retired bool // close when no call is left
 
+	mayBlock   bool // the flusher is inside a write that may need a reader
 	writeArmed bool // the write deadline is a bound on progress, and no interrupt
 
 	// The flusher's.
-	flight  []byte // being written
-	written int    // of flight
+	flight   []byte      // being written
+	written  int         // of flight
+	patience *time.Timer // calls blocked, on connections that are not plain
 
 	// The reader's.
 	in    []byte
@@ -236,7 +238,9 @@ func (c *conn) closeLocked(err error) {
 		return
 	}
 	c.err = err
-	wakeAll(c.turns.close())
+	for _, t := range c.turns.close() {
+		wake(t)
+	}
 	c.link.forget(c)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -57,7 +58,7 @@ func TestLateReplyOfLinesGoesToNobody(t *testing.T) {
 	// touch, version and flush_all are paired by order alone.
 	for _, op := range []Op{Touch, Version, FlushAll} {
 		t.Run(op.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := onPipe(t, time.Second, func(p *peer) {
 					p.next()
 					time.Sleep(40 * time.Millisecond)
@@ -143,7 +144,7 @@ func TestNonsenseClosesTheConnection(t *testing.T) {
 	}
 	for name, reply := range rows {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := onPipe(t, time.Second, func(p *peer) {
 					a := p.next()
 					b := p.next()
@@ -168,7 +169,7 @@ func TestNonsenseClosesTheConnection(t *testing.T) {
 }
 
 func TestNonsenseIsATypedError(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, time.Second, func(p *peer) {
 			p.next()
 			p.say("VALUE a 0 3\r\nabc\r\nEND\r\n")
@@ -231,7 +232,7 @@ func TestUnsolicitedBytesAreNobodysReply(t *testing.T) {
 
 // A reply that comes before its request has left is not its reply.
 func TestReplyBeforeTheRequestClosesTheConnection(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, time.Second, func(p *peer) {
 			p.in.ReadString('\n') // the line of a set, whose value is being written
 			p.say("SERVER_ERROR object too large for cache\r\nTOUCHED\r\n")
@@ -285,7 +286,7 @@ func TestErrorLineInStepCostsNobodyElse(t *testing.T) {
 // After some error lines the server reads the rest of the request as commands:
 // what comes then is an answer to nothing.
 func TestErrorLineOutOfStepCloses(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, time.Second, func(p *peer) {
 			p.next()
 			p.say("CLIENT_ERROR bad data chunk\r\nERROR\r\n")
@@ -306,7 +307,7 @@ func TestErrorLineInPlaceOfEnd(t *testing.T) {
 	for _, line := range []string{"SERVER_ERROR out of memory writing get response", "ERROR Too many open connections", "CLIENT_ERROR"} {
 		for _, n := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s, %d keys", line, n), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
 					s := onPipe(t, time.Second, func(p *peer) {
 						p.say(strings.Replace(p.next().answer(), "END", line, 1))
 						p.ignore()
@@ -327,7 +328,7 @@ func TestErrorLineInPlaceOfEnd(t *testing.T) {
 
 // Misses of servers before 1.6.18 carry no opaque.
 func TestBareMissIsPairedByOrder(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, time.Second, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				if strings.HasPrefix(a.key(), "absent") {
@@ -403,7 +404,7 @@ func TestReplySplitAnywhere(t *testing.T) {
 	for _, protocol := range []Protocol{Meta, Classic} {
 		for _, size := range sizes {
 			t.Run(fmt.Sprintf("%v, %d bytes", protocol, size), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
 					value := string(stamp("k", size)[:size])
 					cut := make(chan int, 1)
 					s := onPipe(t, time.Second, func(p *peer) {
@@ -439,7 +440,7 @@ func TestReplySplitAnywhere(t *testing.T) {
 
 // Bytes that come one at a time are what they are in one piece.
 func TestReplyByteByByte(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, time.Second, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				for _, b := range []byte(a.answer()) {

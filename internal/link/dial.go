@@ -13,7 +13,7 @@ import (
 type dialing struct {
 	lane   int // of Link.current
 	done   chan struct{}
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	conn   *conn
 	err    error
 }
@@ -78,7 +78,7 @@ func (l *Link) dial(lane int) (*dialing, error) {
 		return nil, &LostError{Err: b.err, Dial: true}
 	}
 	d := &dialing{lane: lane, done: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.DialTimeout())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	d.cancel = cancel
 	l.dialing = d
 	go l.runDial(ctx, d)
@@ -103,20 +103,25 @@ func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
 }
 
 func (l *Link) runDial(ctx context.Context, d *dialing) {
-	defer d.cancel()
+	defer d.cancel(nil)
+	ctx, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
+	defer stop()
 	c, err := l.open(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dialing = nil
-	if err != nil {
+	switch {
+	case err != nil && context.Cause(ctx) == ErrClosed:
+		d.err = ErrClosed // which says nothing of the server
+	case err != nil:
 		d.err = err
 		l.backoff.failed(l.clock(), err)
-	} else {
+	default:
 		l.backoff = backoff{}
 		d.conn = c
+		c.retired = l.retired
 		l.conns[c] = struct{}{}
 		l.current[d.lane].Store(c)
-		c.retired = l.retired // nobody has it yet
 	}
 	close(d.done)
 }

@@ -104,19 +104,16 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		}
 	}
 	if !lone {
-		// The server may stop reading until its replies are read.
-		c.mu.Lock()
-		spare := c.turns.block()
-		if spare {
-			c.listening = c.clock()
-		}
-		c.mu.Unlock()
-		if spare {
-			go c.read(context.Background(), &c.turns.spare)
-		}
+		defer c.readWhileBlocked()()
 	}
 	for n < len(b) {
-		m, err := c.writeChunk(ctx, b[n:min(len(b), n+writeChunk)])
+		end := min(len(b), n+writeChunk)
+		if !lone && c.wire.tls && end == len(b) && n < end-1 {
+			// A memcached before 1.6.45 that has TLS may leave requests lying in its
+			// TLS library until more bytes arrive. These are more bytes.
+			end--
+		}
+		m, err := c.writeChunk(ctx, b[n:end])
 		n += m
 		if err != nil {
 			return n, err
@@ -128,6 +125,49 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		}
 	}
 	return n, nil
+}
+
+// blockedAfter is when a write on a connection that cannot be tried without
+// blocking is taken to be blocked.
+const blockedAfter = time.Millisecond
+
+// readWhileBlocked makes sure that somebody reads if the write that follows
+// blocks, until the returned function is called: the server may have stopped to
+// read until its replies are read. On a plain connection the write has blocked
+// already; on others a helper is started only when it lasts.
+func (c *conn) readWhileBlocked() (end func()) {
+	c.mu.Lock()
+	c.mayBlock = true
+	c.mu.Unlock()
+	if c.wire.plain() {
+		c.blocked()
+	} else if c.patience == nil {
+		c.patience = time.AfterFunc(blockedAfter, c.blocked)
+	} else {
+		c.patience.Reset(blockedAfter)
+	}
+	return func() {
+		if c.patience != nil {
+			c.patience.Stop()
+		}
+		c.mu.Lock()
+		c.mayBlock = false
+		c.mu.Unlock()
+	}
+}
+
+// blocked starts a helper that reads, if the write is still under way and no
+// caller reads.
+func (c *conn) blocked() {
+	c.mu.Lock()
+	spare := c.mayBlock && c.turns.block()
+	if spare {
+		c.listening = c.clock()
+	}
+	c.mu.Unlock()
+	if spare {
+		go c.read(context.Background(), &c.turns.spare)
+	}
 }
 
 // writeChunk writes b, for as long as the connection makes progress.

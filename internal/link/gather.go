@@ -161,7 +161,7 @@ func (s *Share) next() {
 			s.sent = i + 1
 		}
 	}
-	k := newCall()
+	k := s.Link.newCall()
 	k.batch, k.exact = true, s.exact
 	if s.Reqs != nil {
 		k.reqs = s.Reqs[from:s.sent:s.sent]

@@ -67,6 +67,7 @@ type Link struct {
 	base time.Time // the clock counts from here
 
 	gate    gate
+	calls   sync.Pool              // of *call
 	current []atomic.Pointer[conn] // MaxConns of them, nil where there is none
 	turn    atomic.Uint32          // whose turn is next of several
 
@@ -110,7 +111,7 @@ func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	defer l.gate.leave()
-	k := newCall()
+	k := l.newCall()
 	k.single(req)
 	k, err := l.do(ctx, k)
 	if err != nil {
@@ -198,7 +199,7 @@ func (l *Link) Close() error {
 	l.backoff = backoff{}
 	l.mu.Unlock()
 	if dial != nil {
-		dial.cancel()
+		dial.cancel(ErrClosed)
 		<-dial.done
 	}
 	for _, c := range conns {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -26,7 +27,7 @@ func after(t *testing.T, d time.Duration, start time.Time) {
 }
 
 func TestSilenceFailsEveryWaiterAtTheBound(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, func(p *peer) {
 			p.say(p.next().answer())
 			p.ignore()
@@ -53,7 +54,7 @@ func TestSilenceFailsEveryWaiterAtTheBound(t *testing.T) {
 func TestDripIsNoProgress(t *testing.T) {
 	for _, size := range []int{100, directSize, 1 << 20} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := onPipe(t, limit, func(p *peer) {
 					whole := p.next().hit(strings.Repeat("x", size))
 					for i := range whole {
@@ -94,7 +95,7 @@ func TestStepsOfALargeValueAreProgress(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				value := string(stamp("k", 1<<20))
 				s := onPipe(t, limit, func(p *peer) {
 					p.saySlowly(p.next().hit(value), row.step, 400*time.Millisecond)
@@ -122,7 +123,7 @@ func TestStepsOfALargeValueAreProgress(t *testing.T) {
 func TestRepliesExtendTheBound(t *testing.T) {
 	for _, protocol := range []Protocol{Meta, Classic} {
 		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := onPipe(t, limit, func(p *peer) {
 					requests := make(chan *asked, 100)
 					go func() {
@@ -163,7 +164,7 @@ func TestRepliesExtendTheBound(t *testing.T) {
 func TestOldDeadlineFailsNobody(t *testing.T) {
 	for _, pause := range []time.Duration{0, limit / 2, limit - 10*time.Millisecond, limit, limit * 3 / 2, 10 * limit} {
 		t.Run(pause.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				s := onPipe(t, limit, func(p *peer) {
 					for a := p.next(); a != nil; a = p.next() {
 						p.saySlowly(a.answer(), 1000, limit-20*time.Millisecond)
@@ -181,7 +182,7 @@ func TestOldDeadlineFailsNobody(t *testing.T) {
 
 // The bound passes, and the reply is there: it counts.
 func TestReplyAtTheLastMoment(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				time.Sleep(limit + time.Millisecond)
@@ -232,7 +233,7 @@ func TestAbandonedCallsAreDrainedByTheNext(t *testing.T) {
 
 // Nobody listened while nobody waited: the clock starts with the next caller.
 func TestClockStartsWithTheNextCaller(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, func(p *peer) { p.ignore() })
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
@@ -288,7 +289,7 @@ func TestShortDeadlinesReplaceADeadConnection(t *testing.T) {
 
 // Readers that come and go do not move the bound of a caller that stays.
 func TestLeavingReadersDoNotMoveTheBound(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, silent)
 		start := time.Now()
 		stop := make(chan struct{})
@@ -339,7 +340,7 @@ func TestBlockedWriteFailsAtTheBound(t *testing.T) {
 
 // A write that was begun by somebody who left is not granted more time.
 func TestHandedOverWriteKeepsItsBound(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		s := onPipe(t, limit, stuck(release))
@@ -366,7 +367,7 @@ func TestHandedOverWriteKeepsItsBound(t *testing.T) {
 
 // A large value that is sent slowly is progress, for those behind it as well.
 func TestSlowUploadIsProgress(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, func(p *peer) {
 			line, _ := p.in.ReadString('\n')
 			left := int64(len(large) + len(crlf))
@@ -394,7 +395,7 @@ func TestSlowUploadIsProgress(t *testing.T) {
 // While a batch waited for another server, what this one sent lay unread, and
 // what it could not send has not even begun.
 func TestBatchThatWaitedElsewhereListensFirst(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		slow := onPipe(t, limit, func(p *peer) {
 			for range 10 {
 				a := p.next()

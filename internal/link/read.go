@@ -87,8 +87,9 @@ func (c *conn) armReadLocked(me *turn, moved bool) {
 		}
 	}
 	since := c.silentSinceLocked(me)
-	if c.readArmed == 0 || c.readArmed < since {
-		c.readArmed = max(since+c.readTimeout(), c.clock()+grace)
+	bound := since + c.readTimeout()
+	if c.readArmed < since || c.readArmed > bound+2*grace { // passed, or set before Timeout became shorter
+		c.readArmed = max(bound, c.clock()+grace)
 		c.wire.SetReadDeadline(c.at(c.readArmed))
 	}
 }

@@ -58,7 +58,7 @@ func (c *conn) lost(k *call, err error) error {
 // again returns a fresh record for the same call: the reader of the closed
 // connection may still be at work on the old one.
 func (k *call) again() *call {
-	n := newCall()
+	n := k.link.newCall()
 	n.exact = k.exact
 	if k.keys == nil && len(k.reqs) == 1 {
 		n.single(&k.reqs[0])

@@ -39,7 +39,7 @@ func TestRetryTable(t *testing.T) {
 				for _, came := range []bool{false, true} {
 					for _, answered := range []bool{false, true} {
 						c := &conn{taken: 100}
-						k := newCall()
+						k := new(Link).newCall()
 						k.single(&Request{Op: op})
 						k.end, k.size = 150, 50
 						if sent {
@@ -67,7 +67,7 @@ func TestRetryTable(t *testing.T) {
 		}
 	}
 	dial := &LostError{Err: io.EOF, Dial: true}
-	k := newCall()
+	k := new(Link).newCall()
 	k.single(&Request{Op: Get})
 	assert.False(t, mayRepeat(&conn{}, k, dial), "what could not be dialed")
 }
@@ -75,7 +75,7 @@ func TestRetryTable(t *testing.T) {
 func TestRetryOfABatchNeedsEachToBeRepeatable(t *testing.T) {
 	c := &conn{taken: 100, reads: 1}
 	batch := func(reqs ...Request) *call {
-		k := newCall()
+		k := new(Link).newCall()
 		k.reqs, k.replies = reqs, make([]Reply, len(reqs))
 		k.end, k.size, k.heard = 100, 50, 1
 		return k

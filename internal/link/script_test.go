@@ -189,21 +189,10 @@ func onTCP(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 	})
 }
 
-// bubble runs f in virtual time. Call records must not leave it: their channels
-// belong to it.
-func bubble(t *testing.T, f func(*testing.T)) {
-	outside := callPool
-	defer func() { callPool = outside }()
-	synctest.Test(t, func(t *testing.T) {
-		callPool = newCallPool()
-		f(t)
-	})
-}
-
 // transports runs f over pipes in virtual time and over TCP in real time.
 func transports(t *testing.T, f func(t *testing.T, on func(*testing.T, time.Duration, ...func(*peer)) *stage)) {
 	t.Run("pipe", func(t *testing.T) {
-		bubble(t, func(t *testing.T) { f(t, onPipe) })
+		synctest.Test(t, func(t *testing.T) { f(t, onPipe) })
 	})
 	t.Run("tcp", func(t *testing.T) { f(t, onTCP) })
 }

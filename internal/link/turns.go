@@ -244,29 +244,21 @@ func (s *turns) leave(t *turn) bool {
 	return true
 }
 
-// close fails every call in the FIFO and ends both roles. It returns the
-// parked ones, linked by next, to be woken.
-func (s *turns) close() (wake *turn) {
+// close fails every call in the FIFO and ends both roles. It returns the parked
+// ones, to be woken. It leaves the links between them: the reader may be walking
+// along the FIFO.
+func (s *turns) close() (wake []*turn) {
 	if s.closed {
 		return nil
 	}
 	s.closed = true
-	var tail *turn
-	for t := s.first; t != nil; {
-		next := t.next
-		t.next = nil
+	for t := s.first; t != nil; t = t.next {
 		if t.state == parked {
-			if tail == nil {
-				wake = t
-			} else {
-				tail.next = t
-			}
-			tail = t
+			wake = append(wake, t)
 		}
 		if t.state != gone {
 			t.state = failed
 		}
-		t = next
 	}
 	s.first, s.last, s.unsent = nil, nil, nil
 	s.flusher, s.reader, s.blocked = nil, nil, false

@@ -261,10 +261,8 @@ func (m *model) closeConn(conn int) {
 			m.ends[m.at(i, conn)]++
 		}
 	}
-	for t := k.s.close(); t != nil; {
-		next := t.next
+	for _, t := range k.s.close() {
 		m.wake(t)
-		t = next
 	}
 }
 

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"crypto/tls"
 	"net"
 	"syscall"
 	"time"
@@ -16,6 +17,8 @@ type wire struct {
 	// dialers, where a write deadline may be the end (crypto/tls).
 	raw syscall.RawConn
 
+	tls bool // crypto/tls, or what looks like it
+
 	sock socket // what the platform needs for raw
 }
 
@@ -27,6 +30,7 @@ func newWire(nc net.Conn) *wire {
 	case *net.UnixConn:
 		w.raw, _ = c.SyscallConn()
 	}
+	_, w.tls = nc.(interface{ ConnectionState() tls.ConnectionState })
 	w.sock.init()
 	return w
 }
