@@ -150,7 +150,7 @@ func (l *Link) do(ctx context.Context, k *call) (*call, error) {
 
 // send submits k on a connection that is open, and flushes if that is k's part.
 func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
-	for {
+	for tries := 1; ; tries++ {
 		c, err := l.connect(ctx)
 		if err != nil {
 			return nil, err
@@ -158,8 +158,16 @@ func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
 		if err := l.sendOn(ctx, c, k); err != errNotOpen {
 			return c, err
 		}
+		if tries == maxTries {
+			return nil, &LostError{Err: c.err} // it is closed: err does not change any more
+		}
 	}
 }
+
+// maxTries is how many connections may be closed before a call is on them. The
+// first may have been closed for good reason a moment ago; a server that hangs
+// up on the others does so with all.
+const maxTries = 3
 
 // sendOn is send on one connection; errNotOpen when it is closed. A call whose
 // context has ended is not sent.
