@@ -104,15 +104,16 @@ func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
 
 func (l *Link) runDial(ctx context.Context, d *dialing) {
 	defer d.cancel(nil)
-	ctx, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
+	bounded, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
 	defer stop()
-	c, err := l.open(ctx)
+	c, err := l.open(bounded)
+
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.dialing = nil
+	closed := ctx.Err() != nil // by Close: no failure of the server
 	switch {
-	case err != nil && context.Cause(ctx) == ErrClosed:
-		d.err = ErrClosed // which says nothing of the server
+	case closed:
+		d.err = context.Cause(ctx)
 	case err != nil:
 		d.err = err
 		l.backoff.failed(l.clock(), err)
@@ -122,6 +123,10 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 		c.retired = l.retired
 		l.conns[c] = struct{}{}
 		l.current[d.lane].Store(c)
+	}
+	l.mu.Unlock()
+	if closed && err == nil {
+		c.wire.abort()
 	}
 	close(d.done)
 }

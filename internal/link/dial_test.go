@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -245,4 +246,39 @@ func TestColdStart(t *testing.T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	assert.Len(t, l.conns, 1)
+}
+
+// Close while a dial is under way: its waiters are told, the connection that it
+// brings is closed, and the next call dials at once.
+func TestCloseDuringADial(t *testing.T) {
+	for name, heeds := range map[string]bool{"the dialer heeds its context": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				late := noted()
+				first := true
+				s := memoryServer(t)
+				d := newDialer(t, limit, func(ctx context.Context) (net.Conn, error) {
+					if !first {
+						return s(ctx)
+					}
+					first = false
+					if heeds {
+						<-ctx.Done()
+						late.Close()
+						return nil, ctx.Err()
+					}
+					time.Sleep(100 * time.Millisecond)
+					return late, nil
+				})
+				waiter := later(func() error { return d.get(context.Background()) })
+				synctest.Wait()
+				require.NoError(t, d.Close())
+				err := <-waiter
+				require.ErrorIs(t, err, ErrClosed)
+				assert.NotErrorIs(t, err, context.Canceled, "no context of the caller's ended")
+				<-late.closed
+				require.NoError(t, d.get(context.Background()), "nothing failed: no pause")
+			})
+		})
+	}
 }

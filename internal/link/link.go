@@ -203,15 +203,19 @@ func (l *Link) Retire() {
 func (l *Link) Close() error {
 	l.mu.Lock()
 	dial := l.dialing
-	conns := slices.Collect(maps.Keys(l.conns))
 	l.backoff = backoff{}
 	l.mu.Unlock()
 	if dial != nil {
 		dial.cancel(ErrClosed)
 		<-dial.done
 	}
+	l.mu.Lock()
+	conns := slices.Collect(maps.Keys(l.conns))
+	l.mu.Unlock()
 	for _, c := range conns {
 		c.close(ErrClosed)
+	}
+	for _, c := range conns {
 		<-c.ended
 	}
 	return nil

@@ -256,3 +256,6 @@ func allocated() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
 }
+
+// bubble runs f in virtual time.
+func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
