@@ -2,11 +2,15 @@ package link
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // This file ends connections while calls are on them, by faults and by Close:
@@ -40,5 +44,160 @@ func TestFailedWriteWakesEverybody(t *testing.T) {
 			cancel()
 			close(release)
 		}
+	})
+}
+
+// Close comes while calls are wherever they can be. Each is told, or had its
+// answer; nothing stays open, and the Link works again.
+func TestCloseFailsEveryCall(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, func(p *peer) {
+			p.say(p.next().answer())
+			<-release
+		}, healthy)
+		s.wantValue(t, "a")
+		var wg sync.WaitGroup
+		fails := func(do func() error) {
+			wg.Go(func() {
+				err := do()
+				assert.ErrorIs(t, err, ErrClosed)
+				var lost *LostError
+				assert.ErrorAs(t, err, &lost)
+			})
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		fails(func() error {
+			_, err := s.Do(ctx, &Request{Op: Set, Key: "large", Value: large})
+			return err
+		})
+		reached(t, s.look(blockedWrite))
+		for _, key := range numbered(5) {
+			fails(func() error { _, err := s.get(key); return err })
+			fails(func() error { _, err := s.getCtx(ctx, key); return err })
+			fails(func() error {
+				share := &Share{Link: s.Link, Keys: numbered(50)}
+				Gather(ctx, []*Share{share})
+				return share.Err
+			})
+		}
+		reached(t, s.look(func(c *conn) bool { return c.turns.length() == 16 }))
+		assert.NoError(t, s.Close())
+		wg.Wait()
+		s.mu.Lock()
+		assert.Empty(t, s.conns)
+		s.mu.Unlock()
+		s.wantValue(t, "b")
+		close(release)
+	})
+}
+
+func TestCloseBesideCalls(t *testing.T) {
+	l := embedded(t)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				key := fmt.Sprintf("%d.%d", g, i%10)
+				reply, err := l.Do(context.Background(), &Request{Op: Set, Key: key, Value: []byte(key)})
+				if err == nil {
+					assert.Equal(t, OK, reply.Status)
+				} else if !assert.ErrorIs(t, err, ErrClosed) {
+					return
+				}
+				reply, err = l.Do(context.Background(), &Request{Op: Get, Key: key})
+				if err == nil && reply.Status == OK {
+					assert.Equal(t, key, string(reply.Value))
+				}
+			}
+		})
+	}
+	for range 200 {
+		time.Sleep(time.Millisecond)
+		assert.NoError(t, l.Close())
+	}
+	close(stop)
+	wg.Wait()
+	require.NoError(t, l.Close())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.Empty(t, l.conns)
+	assert.Nil(t, l.dialing)
+}
+
+func TestCloseTwiceAndUnused(t *testing.T) {
+	l := embedded(t)
+	require.NoError(t, l.Close(), "before the first call")
+	_, err := l.Do(context.Background(), &Request{Op: Set, Key: "k", Value: []byte("v")})
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { assert.NoError(t, l.Close()) })
+	}
+	wg.Wait()
+	reply, err := l.Do(context.Background(), &Request{Op: Get, Key: "k"})
+	require.NoError(t, err)
+	assert.Equal(t, "v", string(reply.Value))
+}
+
+// A connection that takes its time to close holds up Close, and no call.
+func TestConnectionThatIsSlowToClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := onPipe(t, limit, healthy)
+		dial := s.cfg.Dial
+		s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+			nc, err := dial(ctx)
+			return slowClose{nc}, err
+		}
+		s.wantValue(t, "a")
+		start := time.Now()
+		s.current[0].Load().close(io.EOF)
+		s.wantValue(t, "b")
+		assert.Zero(t, time.Since(start))
+		require.NoError(t, s.Close())
+		assert.Equal(t, time.Second, time.Since(start))
+	})
+}
+
+type slowClose struct{ net.Conn }
+
+func (c slowClose) Close() error {
+	time.Sleep(time.Second)
+	return c.Conn.Close()
+}
+
+// The server goes away while requests are in flight: every call is back with an
+// error, and the next ones, when it is there again, are served.
+func TestServerGoesAwayUnderLoad(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		s := on(t, limit, func(p *peer) {
+			for range 100 {
+				a := p.next()
+				if a == nil {
+					return
+				}
+				p.say(a.answer())
+			}
+		})
+		var wg sync.WaitGroup
+		for g := range 16 {
+			wg.Go(func() {
+				for i := range 50 {
+					key := fmt.Sprintf("%d.%d", g, i)
+					value, err := s.get(key)
+					if err == nil {
+						assert.Equal(t, valueOf(key), value)
+					}
+				}
+			})
+		}
+		wg.Wait()
 	})
 }

@@ -244,11 +244,11 @@ func (c *conn) closeLocked(err error) {
 	c.link.forget(c)
 }
 
-// wakeAll wakes the callers of a list of turns linked by next.
+// wakeAll wakes the callers of a list of turns linked by woken.
 func wakeAll(t *turn) {
 	for t != nil {
-		next := t.next // the turn is its caller's again once it is woken
-		t.next = nil
+		next := t.woken // the turn is its caller's again once it is woken
+		t.woken = nil
 		wake(t)
 		t = next
 	}

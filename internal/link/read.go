@@ -197,23 +197,16 @@ func (c *conn) finish(n int) {
 	if n == 0 {
 		return
 	}
-	var list, tail *turn
+	var list *turn
+	end := &list
 	c.mu.Lock()
 	if c.turns.closed {
 		n = 0 // they have failed already
 	}
 	for range n {
-		t, parked := c.turns.answer()
-		if !parked {
-			continue
+		if t, parked := c.turns.answer(); parked {
+			*end, end = t, &t.woken
 		}
-		t.next = nil
-		if list == nil {
-			list = t
-		} else {
-			tail.next = t
-		}
-		tail = t
 	}
 	c.restLocked()
 	c.mu.Unlock()

@@ -259,3 +259,11 @@ func allocated() uint64 {
 
 // bubble runs f in virtual time.
 func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
+
+// length is how many calls have no reply.
+func (s *turns) length() (n int) {
+	for t := s.first; t != nil; t = t.next {
+		n++
+	}
+	return n
+}

@@ -35,6 +35,7 @@ const (
 // turn is one call's place on one connection.
 type turn struct {
 	next  *turn  // the call behind it, in wire order
+	woken *turn  // the one behind it in a list of calls to be woken
 	end   uint64 // offset in the connection's requests behind its last byte
 	state turnState
 	many  bool  // several requests: replies may come while it is being written
