@@ -201,3 +201,34 @@ func TestServerGoesAwayUnderLoad(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A retired Link lets calls end, and keeps no connection for those that were
+// given up.
+func TestRetiredConnectionsClose(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		for name, givenUp := range map[string]bool{"answered": false, "given up": true} {
+			release := make(chan struct{})
+			s := on(t, time.Minute, hold(release))
+			ctx, cancel := context.WithCancel(context.Background())
+			called := later(func() error { _, err := s.getCtx(ctx, "a"); return err })
+			reached(t, s.look(func(c *conn) bool { return c.turns.reader != nil }))
+			s.Retire()
+			if givenUp {
+				cancel()
+				require.ErrorIs(t, <-called, context.Canceled, name)
+			} else {
+				close(release)
+				require.NoError(t, <-called, name)
+			}
+			reached(t, func() bool {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return len(s.conns) == 0
+			})
+			cancel()
+			if givenUp {
+				close(release)
+			}
+		}
+	})
+}

@@ -202,6 +202,7 @@ func (c *conn) leave(k *call, asleep bool) bool {
 	if c.turns.reader == &k.turn {
 		woken = c.handOnLocked()
 	}
+	c.restLocked()
 	c.mu.Unlock()
 	wake(woken)
 	if wakeUp {
@@ -210,7 +211,7 @@ func (c *conn) leave(k *call, asleep bool) bool {
 	return left
 }
 
-// retire closes the connection once its calls have ended.
+// retire closes the connection once its calls have ended or been given up.
 func (c *conn) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,9 +219,9 @@ func (c *conn) retire() {
 	c.restLocked()
 }
 
-// restLocked closes a retired connection that has no calls.
+// restLocked closes a retired connection that nobody waits for.
 func (c *conn) restLocked() {
-	if c.retired && c.turns.first == nil {
+	if c.retired && c.turns.abandoned() {
 		c.closeLocked(ErrClosed)
 	}
 }
