@@ -43,7 +43,7 @@ func (p *peer) next() *asked {
 		return nil
 	}
 	a := &asked{words: strings.Fields(line)}
-	at := map[string]int{"ms": 2, "set": 4, "add": 4, "append": 4, "cas": 4}[a.words[0]]
+	at := map[string]int{"ms": 2, "set": 4, "add": 4, "replace": 4, "append": 4, "prepend": 4, "cas": 4}[a.words[0]]
 	if at == 0 {
 		return a
 	}
@@ -82,6 +82,12 @@ func (a *asked) answer() string {
 		return "HD " + a.opaque() + "\r\n"
 	case "ma":
 		return "VA 1 " + a.opaque() + "\r\n7\r\n"
+	case "set", "add", "replace", "append", "prepend", "cas":
+		return "STORED\r\n"
+	case "delete":
+		return "DELETED\r\n"
+	case "incr", "decr":
+		return "7\r\n"
 	case "touch":
 		return "TOUCHED\r\n"
 	case "version":

@@ -1,0 +1,210 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// This file looks for deadlocks. The servers are the strictest there are: they
+// read no request while a reply of theirs is unread, over unbuffered pipes and
+// over sockets that hold 4 KiB. A write that nobody reads beside would never
+// end, and fail its batch at the bound.
+
+const batchKeys = 10_000
+
+// everywhere runs f on each transport, in the text protocols, and with a context
+// that may end and one that does not: the two write differently where a write
+// cannot be interrupted.
+func everywhere(t *testing.T, f func(t *testing.T, ctx context.Context, on onStage)) {
+	for _, protocol := range []Protocol{Meta, Classic} {
+		t.Run(map[Protocol]string{Meta: "meta", Classic: "classic"}[protocol], func(t *testing.T) {
+			transports(t, func(t *testing.T, on onStage) {
+				for _, cancellable := range []bool{false, true} {
+					ctx, cancel := context.Background(), func() {}
+					if cancellable {
+						ctx, cancel = context.WithCancel(ctx)
+					}
+					f(t, ctx, func(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
+						s := on(t, timeout, scripts...)
+						s.cfg.Protocol = protocol
+						return s
+					})
+					cancel()
+				}
+			})
+		})
+	}
+}
+
+// gather performs a batch of gets over stages and checks every value.
+func gather(t *testing.T, ctx context.Context, keys []string, stages ...*stage) {
+	shares := make([]*Share, len(stages))
+	for i, s := range stages {
+		shares[i] = &Share{Link: s.Link}
+	}
+	for i, key := range keys {
+		s := shares[i%len(shares)]
+		s.Keys = append(s.Keys, key)
+	}
+	Gather(ctx, shares)
+	for _, s := range shares {
+		if !assert.NoError(t, s.Err) || !assert.Len(t, s.Replies, len(s.Keys)) {
+			return
+		}
+		for i, reply := range s.Replies {
+			if valueOf(s.Keys[i]) != string(reply.Value) {
+				assert.Equal(t, valueOf(s.Keys[i]), string(reply.Value))
+			}
+		}
+	}
+}
+
+func TestHugeBatch(t *testing.T) {
+	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
+		gather(t, ctx, numbered(batchKeys), on(t, time.Second, healthy))
+	})
+}
+
+func TestHugeBatchOverFourServers(t *testing.T) {
+	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
+		var stages []*stage
+		for range 4 {
+			stages = append(stages, on(t, time.Second, healthy))
+		}
+		gather(t, ctx, numbered(batchKeys), stages...)
+	})
+}
+
+// Two batches that go round the servers in opposite order must not wait for
+// each other.
+func TestBatchesInOppositeOrder(t *testing.T) {
+	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
+		a, b := on(t, time.Second, healthy), on(t, time.Second, healthy)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { gather(t, ctx, numbered(batchKeys/4), a, b) })
+			wg.Go(func() { gather(t, ctx, numbered(batchKeys/4), b, a) })
+		}
+		wg.Wait()
+		assert.EqualValues(t, 1, a.dials.Load())
+		assert.EqualValues(t, 1, b.dials.Load())
+	})
+}
+
+func TestBatchesBesideSingles(t *testing.T) {
+	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
+		a, b := on(t, time.Second, healthy), on(t, time.Second, healthy)
+		var batches, singles sync.WaitGroup
+		stop := make(chan struct{})
+		for _, s := range []*stage{a, b} {
+			for g := range 4 {
+				singles.Go(func() {
+					for i := 0; ; i++ {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						key := fmt.Sprintf("single:%d.%d", g, i)
+						value, err := s.getCtx(ctx, key)
+						assert.NoError(t, err)
+						assert.Equal(t, valueOf(key), value)
+						_, err = s.Do(ctx, &Request{Op: Set, Key: key, Value: large[:g*3000]})
+						assert.NoError(t, err)
+					}
+				})
+			}
+		}
+		for range 2 {
+			batches.Go(func() { gather(t, ctx, numbered(batchKeys/2), a, b) })
+			batches.Go(func() { gather(t, ctx, numbered(batchKeys/2), b, a) })
+		}
+		batches.Wait()
+		close(stop)
+		singles.Wait()
+	})
+}
+
+// Storing and deleting in batches is many requests with values of any size.
+func TestHugeBatchOfMutations(t *testing.T) {
+	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
+		s := on(t, time.Second, healthy)
+		var reqs []Request
+		for i := range batchKeys {
+			key := fmt.Sprintf("key:%d", i)
+			switch i % 3 {
+			case 0:
+				reqs = append(reqs, Request{Op: Set, Key: key, Value: large[:i%5000]})
+			case 1:
+				reqs = append(reqs, Request{Op: Delete, Key: key})
+			default:
+				reqs = append(reqs, Request{Op: Increment, Key: key, Delta: 1})
+			}
+		}
+		reqs = append(reqs, Request{Op: Set, Key: "large", Value: large})
+		share := &Share{Link: s.Link, Reqs: reqs}
+		Gather(ctx, []*Share{share})
+		require.NoError(t, share.Err)
+		require.Len(t, share.Replies, len(reqs))
+		for i, reply := range share.Replies {
+			require.Equal(t, OK, reply.Status, i)
+		}
+	})
+}
+
+// Many callers with values larger than any buffer in between.
+func TestLargeValuesBothWays(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		value := string(large[:300_000])
+		s := on(t, time.Second, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				if a.words[0] == "mg" {
+					p.say(a.hit(value))
+				} else {
+					p.say(a.answer())
+				}
+			}
+		})
+		var wg sync.WaitGroup
+		for g := range 16 {
+			wg.Go(func() {
+				for range 10 {
+					if g%2 == 0 {
+						got, err := s.get("k")
+						assert.NoError(t, err)
+						assert.True(t, got == value)
+					} else {
+						_, err := s.Do(context.Background(), &Request{Op: Set, Key: "k", Value: large[:300_000]})
+						assert.NoError(t, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+// No helper runs where a write does not block.
+func TestNoHelperWhereWritesDoNotBlock(t *testing.T) {
+	release := make(chan struct{})
+	s := onTCP(t, time.Second, hold(release))
+	gathered := later(func() error {
+		share := &Share{Link: s.Link, Keys: numbered(50)}
+		Gather(context.Background(), []*Share{share})
+		return share.Err
+	})
+	reached(t, s.look(func(c *conn) bool { return c.turns.reader != nil }))
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	assert.NotContains(t, string(stacks), "created by github.com/vaquero-cache/memcache/internal/link.(*conn)")
+	close(release)
+	require.NoError(t, <-gathered)
+}
