@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -188,6 +189,25 @@ func TestLargeValuesBothWays(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
+// A store may be refused while its value is still being written, by a server
+// that waits for the refusal to be read.
+func TestRefusalWhileTheValueIsWritten(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		s := on(t, time.Second, func(p *peer) {
+			line, _ := p.in.ReadString('\n')
+			p.say("SERVER_ERROR object too large for cache\r\n")
+			p.in.Discard(len(large) + len(crlf))
+			assert.True(t, strings.HasPrefix(line, "ms big "))
+			p.serve()
+		})
+		reply, err := s.Do(context.Background(), &Request{Op: Set, Key: "big", Value: large})
+		require.NoError(t, err)
+		assert.Equal(t, Refused, reply.Status)
+		s.wantValue(t, "b")
 		assert.EqualValues(t, 1, s.dials.Load())
 	})
 }

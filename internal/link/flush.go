@@ -45,7 +45,8 @@ func (c *conn) flush(ctx context.Context, me *turn) {
 			c.written = 0
 			c.taken += uint64(len(c.flight))
 		}
-		rest, lone := c.flight[c.written:], c.turns.lone()
+		rest := c.flight[c.written:]
+		lone := c.turns.lone() && len(rest) <= writeChunk // a larger one may be refused half way
 		c.mu.Unlock()
 
 		n, err := c.write(ctx, me, rest, lone)
