@@ -5,6 +5,7 @@ package memcachetest
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"maps"
@@ -27,6 +28,7 @@ type peer interface {
 type front struct {
 	network string      // as in Config
 	tls     *tls.Config // or nil
+	config  net.ListenConfig
 	newPeer func(nc net.Conn, number int) peer
 
 	addr    string
@@ -87,7 +89,7 @@ func (f *front) listen() error {
 	if f.listener != nil || f.network == NetworkPipe {
 		return nil
 	}
-	ln, err := net.Listen(f.network, f.addr)
+	ln, err := f.config.Listen(context.Background(), f.network, f.addr)
 	if err != nil {
 		return fmt.Errorf("memcachetest: %w", err)
 	}
