@@ -141,51 +141,84 @@ func (r *replay) answers(lines []reply) []answer {
 	return all
 }
 
+// trial is how one answer fits what came so far.
+type trial struct {
+	verdict verdict
+	n       int
+	cas     bindings
+	reason  string
+}
+
+func (r *replay) try(a answer) trial {
+	cas := maps.Clone(r.cas)
+	n, v, reason := match(a.parts, r.got, cas)
+	switch {
+	case v != matched:
+	case a.closed && !r.closed && n == len(r.got):
+		v = unfinished
+	case len(a.parts) == 0 && !a.closed && len(r.got) == 0:
+		v = unfinished // silence is met only by time
+	case len(a.parts) == 0 && !a.closed, a.closed && n < len(r.got):
+		v, reason = differs, "where nothing was to come"
+	}
+	return trial{v, n, cas, reason}
+}
+
+// expect waits until one of the answers is there. Where several are right, one may
+// be the beginning of another; then it waits a little for the longer one.
 func (r *replay) expect(lines []reply) error {
 	all := r.answers(lines)
 	if len(all) == 0 {
 		return nil
 	}
-	wait, silent := r.target.Timeout, false
-	for _, a := range all {
-		if len(a.parts) == 0 && !a.closed {
-			wait, silent = r.target.Silence, true
-		}
-	}
 	for {
+		var best *trial
 		var reason string
-		open := false
+		open, silent := false, false
 		for _, a := range all {
-			trial := maps.Clone(r.cas)
-			n, v, why := match(a.parts, r.got, trial)
-			switch {
-			case v == matched && len(a.parts) > 0 && !a.closed:
-				r.got, r.cas = r.got[n:], trial
-				return nil
-			case v == matched && a.closed && r.closed && n == len(r.got):
-				r.got, r.cas = nil, trial
-				return nil
-			case v == unfinished || v == matched && len(r.got) == n:
+			fit := r.try(a)
+			switch fit.verdict {
+			case matched:
+				if best == nil || fit.n > best.n {
+					best = &fit
+				}
+			case unfinished:
 				open = true
+				silent = silent || len(a.parts) == 0 && !a.closed
 			default:
-				reason = why
+				reason = fit.reason
 			}
 		}
-		if !open {
+		switch {
+		case best != nil && (!open || r.closed):
+			r.accept(best)
+			return nil
+		case !open:
 			return fmt.Errorf("differs %s: got %q", reason, clip(r.got))
-		}
-		if r.closed {
+		case r.closed:
 			return fmt.Errorf("connection closed early, after %q", clip(r.got))
+		}
+		wait := r.target.Timeout
+		if best != nil || silent {
+			wait = r.target.Silence
 		}
 		err := r.read(wait)
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded) && silent && len(r.got) == 0:
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		case best != nil:
+			r.accept(best)
 			return nil
-		case err != nil:
+		case silent && len(r.got) == 0:
+			return nil
+		default:
 			return fmt.Errorf("%w, after %q", err, clip(r.got))
 		}
 	}
 }
+
+func (r *replay) accept(t *trial) { r.got, r.cas = r.got[t.n:], t.cas }
 
 // read takes what the connection has next.
 func (r *replay) read(wait time.Duration) error {
