@@ -262,13 +262,14 @@ func wake(t *turn) {
 }
 
 // watch wakes k's caller from a read or a write that blocks when ctx ends,
-// until the returned function is called.
-func (k *call) watch(ctx context.Context) (unwatch func()) {
-	stop := context.AfterFunc(ctx, k.interrupt)
-	return func() {
-		if !stop() {
-			k.spent = true // interrupt runs, perhaps only later
-		}
+// until unwatch is called with what it returns.
+func (k *call) watch(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, k.interrupt)
+}
+
+func (k *call) unwatch(stop func() bool) {
+	if !stop() {
+		k.spent = true // interrupt runs, perhaps only later
 	}
 }
 

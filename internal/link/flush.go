@@ -223,13 +223,13 @@ func (c *conn) disarmWrite() {
 
 // interruptWrite lets the end of ctx wake k's caller from a write, until the
 // returned function is called.
-func (c *conn) interruptWrite(ctx context.Context, k *call) (stop func()) {
+func (c *conn) interruptWrite(ctx context.Context, k *call) (done func()) {
 	c.mu.Lock()
 	c.writing = k
 	c.mu.Unlock()
-	unwatch := k.watch(ctx)
+	stop := k.watch(ctx)
 	return func() {
-		unwatch()
+		k.unwatch(stop)
 		c.mu.Lock()
 		c.writing = nil
 		c.mu.Unlock()

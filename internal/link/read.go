@@ -13,10 +13,10 @@ import (
 // (its caller then leaves), or the connection is closed. With me the spare it
 // reads for as long as a write may block.
 func (c *conn) read(ctx context.Context, me *turn) {
-	var unwatch func()
+	var stop func() bool
 	defer func() {
-		if unwatch != nil {
-			unwatch()
+		if stop != nil {
+			me.call.unwatch(stop)
 		}
 	}()
 	expired := false
@@ -50,8 +50,8 @@ func (c *conn) read(ctx context.Context, me *turn) {
 		c.armReadLocked(me, moved)
 		c.mu.Unlock()
 
-		if unwatch == nil && ctx.Done() != nil {
-			unwatch = me.call.watch(ctx)
+		if stop == nil && ctx.Done() != nil {
+			stop = me.call.watch(ctx)
 		}
 		err = c.fill()
 		expired = false
