@@ -43,7 +43,7 @@ func cancelIn(t *testing.T, where func() bool, do func(context.Context) error) t
 	reached(t, where)
 	start := time.Now()
 	cancel(errGivenUp)
-	require.Equal(t, errGivenUp, <-done, "the cause of its context")
+	require.ErrorIs(t, <-done, errGivenUp, "the cause of its context")
 	return time.Since(start)
 }
 

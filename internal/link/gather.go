@@ -1,6 +1,9 @@
 package link
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // This file performs a batch over several servers in the calling goroutine: it
 // writes to every server before it reads any.
@@ -37,7 +40,7 @@ const (
 )
 
 // Gather performs all shares. When ctx ends first, each share has what came in
-// time, and the cause as its error.
+// time, and an error that wraps the cause.
 func Gather(ctx context.Context, shares []*Share) {
 	now, late := shares, []*Share(nil)
 	for i, s := range shares {
@@ -69,13 +72,22 @@ func perform(ctx context.Context, shares []*Share) {
 	for _, s := range shares {
 		s.afterDial(ctx)
 	}
+	patience, looking := ctx, false
 	for busy := true; busy; {
 		busy = false
 		for _, s := range shares {
-			if s.call != nil {
-				s.await(ctx)
-				busy = busy || s.call != nil
+			if s.call == nil {
+				continue
 			}
+			if !looking && ctx.Err() != nil {
+				// Some may have answered while others were waited for.
+				looking = true
+				late, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), lastLook, context.Cause(ctx))
+				defer cancel()
+				patience = late
+			}
+			s.await(patience)
+			busy = busy || s.call != nil
 		}
 	}
 	for _, s := range shares {
@@ -87,6 +99,10 @@ func perform(ctx context.Context, shares []*Share) {
 		}
 	}
 }
+
+// lastLook is how long after the end of its context a batch goes on to take
+// what has arrived from the servers that it has not read yet.
+const lastLook = 2 * time.Millisecond
 
 // settle asks again, by mg, for the empty values that a gets line brought: one
 // without flags may be the stub of a lease, which is a miss, and only mg tells.
@@ -193,7 +209,7 @@ func (s *Share) await(ctx context.Context) {
 		s.fail(c.lost(k, errRefused))
 		return
 	case k.gone.Load():
-		s.fail(err)
+		s.fail(c.lost(k, err))
 		return
 	default:
 		err = c.lost(k, err)

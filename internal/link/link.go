@@ -104,8 +104,9 @@ func (l *Link) clock() int64 { return int64(time.Since(l.base)) }
 func (l *Link) at(clock int64) time.Time { return l.base.Add(time.Duration(clock)) }
 
 // Do performs req and returns the server's answer. Without an answer the error
-// is the cause of ctx, ErrTooManyCalls, a *LostError, a *ProtocolError, or a
-// codec's error about a request that cannot be sent.
+// is ErrTooManyCalls or the cause of ctx when nothing was sent, a *LostError,
+// which may wrap that cause too, a *ProtocolError, or a codec's error about a
+// request that cannot be sent.
 func (l *Link) Do(ctx context.Context, req *Request) (Reply, error) {
 	if err := l.enter(ctx); err != nil {
 		return Reply{}, err
@@ -138,10 +139,7 @@ func (l *Link) do(ctx context.Context, k *call) (*call, error) {
 		if err = c.await(ctx, k); err == nil {
 			return k, nil
 		}
-		if k.gone.Load() {
-			return k, err
-		}
-		if err = c.lost(k, err); retried || !mayRepeat(c, k, err) {
+		if err = c.lost(k, err); k.gone.Load() || retried || !mayRepeat(c, k, err) {
 			return k, err
 		}
 		k = k.again()
