@@ -4,6 +4,7 @@ package memcache
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"testing"
 
@@ -23,9 +24,22 @@ func TestAllocationsWithBackgroundContext(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { c.Delete("key") }))
 }
 
+func TestAllocationsWithCancellableContext(t *testing.T) {
+	c := New(frugalServer(t))
+	c.Protocol = Meta
+	defer c.Close()
+	item := &Item{Key: "key", Value: make([]byte, 100)}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	require.NoError(t, c.SetContext(ctx, item))
+
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.GetContext(ctx, "key") }), 4.0)
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.SetContext(ctx, item) }), 2.0)
+}
+
 // frugalServer answers each mg with a value and each ms and md with HD, without
 // allocating, so that what is counted is the client's.
-func frugalServer(t *testing.T) (address string) {
+func frugalServer(t testing.TB) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })

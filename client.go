@@ -26,6 +26,14 @@ const (
 //
 // Its fields are read without a lock: set them before the first call, or while
 // there is none.
+//
+// Each operation has a form with Context in its name, which takes one. A call
+// whose context ends returns at once, with an *OpError that wraps the context's
+// error, and its reply is thrown away when it comes: others on the connection
+// notice nothing. An *OpError with OutcomeUnknown says that the operation may
+// have been carried out all the same; nothing is sent for a context that has
+// ended before. Whatever the context says, Timeout bounds the time without
+// progress.
 type Client struct {
 	// DialContext connects to a server. The address is an "ip:port" for network
 	// "tcp", looked up by the client beforehand, or a path for network "unix";

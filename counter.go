@@ -10,17 +10,27 @@ import (
 // wraps around at 64 bits. The value must be a decimal number; ErrCacheMiss if
 // there is none, and a *ServerError if it is not a number. Meta command ma.
 func (c *Client) Increment(key string, delta uint64) (newValue uint64, err error) {
-	return c.count(link.Increment, key, delta)
+	return c.IncrementContext(context.Background(), key, delta)
+}
+
+// IncrementContext is Increment bounded by ctx.
+func (c *Client) IncrementContext(ctx context.Context, key string, delta uint64) (newValue uint64, err error) {
+	return c.count(ctx, link.Increment, key, delta)
 }
 
 // Decrement is Increment that subtracts, and stops at 0. A number that got
 // shorter is stored with spaces behind it, which Get shows. Meta command ma,
 // mode D.
 func (c *Client) Decrement(key string, delta uint64) (newValue uint64, err error) {
-	return c.count(link.Decrement, key, delta)
+	return c.DecrementContext(context.Background(), key, delta)
 }
 
-func (c *Client) count(op link.Op, key string, delta uint64) (uint64, error) {
-	reply, err := c.roundTrip(context.Background(), &link.Request{Op: op, Key: key, Delta: delta})
+// DecrementContext is Decrement bounded by ctx.
+func (c *Client) DecrementContext(ctx context.Context, key string, delta uint64) (newValue uint64, err error) {
+	return c.count(ctx, link.Decrement, key, delta)
+}
+
+func (c *Client) count(ctx context.Context, op link.Op, key string, delta uint64) (uint64, error) {
+	reply, err := c.roundTrip(ctx, &link.Request{Op: op, Key: key, Delta: delta})
 	return reply.Number, err
 }

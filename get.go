@@ -9,18 +9,28 @@ import (
 // Get returns the item of key, or ErrCacheMiss. It allocates the Item and its
 // Value. Meta command mg.
 func (c *Client) Get(key string) (*Item, error) {
-	return c.get(&link.Request{Op: link.Get, Key: key})
+	return c.GetContext(context.Background(), key)
+}
+
+// GetContext is Get bounded by ctx.
+func (c *Client) GetContext(ctx context.Context, key string) (*Item, error) {
+	return c.get(ctx, &link.Request{Op: link.Get, Key: key})
 }
 
 // GetAndTouch is Get that also gives the item a new expiration: in seconds from
 // now up to 30 days, above that a Unix time, 0 = never, negative = at once. Meta
 // command mg with T.
 func (c *Client) GetAndTouch(key string, expiration int32) (*Item, error) {
-	return c.get(&link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration})
+	return c.GetAndTouchContext(context.Background(), key, expiration)
 }
 
-func (c *Client) get(req *link.Request) (*Item, error) {
-	reply, err := c.roundTrip(context.Background(), req)
+// GetAndTouchContext is GetAndTouch bounded by ctx.
+func (c *Client) GetAndTouchContext(ctx context.Context, key string, expiration int32) (*Item, error) {
+	return c.get(ctx, &link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration})
+}
+
+func (c *Client) get(ctx context.Context, req *link.Request) (*Item, error) {
+	reply, err := c.roundTrip(ctx, req)
 	if err != nil {
 		return nil, err
 	}

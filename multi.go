@@ -19,13 +19,17 @@ import (
 // Each Value is memory of its own; Items are allocated eight at a time, so that
 // one that is kept keeps at most seven others from being collected.
 func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
+	return c.GetMultiContext(context.Background(), keys)
+}
+
+// GetMultiContext is GetMulti bounded by ctx. When ctx ends first, what has
+// arrived is returned, and the rest is in the *MultiError.
+func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string]*Item, error) {
 	b, err := c.group(keys)
 	if err != nil {
 		return nil, err
 	}
-	c.activity.Enter()
-	link.Gather(context.Background(), b.shares)
-	c.activity.Leave()
+	c.gather(ctx, b.shares)
 
 	items := make(map[string]*Item, len(keys))
 	var chunk []Item
@@ -44,11 +48,11 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 				items[item.Key] = item
 			case link.Miss:
 			default:
-				failures = b.servers[i].addFailure(failures, reply.Err, share.Keys[j])
+				failures = b.servers[i].addFailure(ctx, failures, reply.Err, share.Keys[j])
 			}
 		}
 		if share.Err != nil {
-			failures = b.servers[i].addFailure(failures, share.Err, share.Keys[len(share.Replies):]...)
+			failures = b.servers[i].addFailure(ctx, failures, share.Err, share.Keys[len(share.Replies):]...)
 		}
 	}
 	if failures != nil {
@@ -59,10 +63,23 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 
 const itemChunk = 8
 
+// gather performs shares, unless ctx has ended before.
+func (c *Client) gather(ctx context.Context, shares []*link.Share) {
+	if err := ctx.Err(); err != nil {
+		for _, share := range shares {
+			share.Err = err
+		}
+		return
+	}
+	c.activity.Enter()
+	link.Gather(ctx, shares)
+	c.activity.Leave()
+}
+
 // addFailure notes in failures that s failed keys. Those that it failed in the
 // same words are one Failure.
-func (s *server) addFailure(failures []Failure, cause error, keys ...string) []Failure {
-	name, err := s.addr.String(), s.failure(link.Get, cause)
+func (s *server) addFailure(ctx context.Context, failures []Failure, cause error, keys ...string) []Failure {
+	name, err := s.addr.String(), s.failure(ctx, link.Get, cause)
 	for i := range failures {
 		f := &failures[i]
 		if f.Server == name && f.Err.Error() == err.Error() {

@@ -3,6 +3,7 @@ package memcache
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/vaquero-cache/memcache/internal/link"
 )
@@ -25,17 +26,20 @@ func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, 
 
 // ask performs req on s.
 func (s *server) ask(ctx context.Context, req *link.Request) (link.Reply, error) {
+	if err := ctx.Err(); err != nil { // nothing is sent for a caller that has left
+		return link.Reply{}, s.failure(ctx, req.Op, err)
+	}
 	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
 	s.client.activity.Leave()
 	if err != nil {
-		return link.Reply{}, s.failure(req.Op, err)
+		return link.Reply{}, s.failure(ctx, req.Op, err)
 	}
-	return reply, s.outcome(req.Op, &reply)
+	return reply, s.outcome(ctx, req.Op, &reply)
 }
 
 // outcome turns the status of a reply into an error, nil when it succeeded.
-func (s *server) outcome(op link.Op, reply *link.Reply) error {
+func (s *server) outcome(ctx context.Context, op link.Op, reply *link.Reply) error {
 	switch reply.Status {
 	case link.OK:
 		return nil
@@ -46,11 +50,11 @@ func (s *server) outcome(op link.Op, reply *link.Reply) error {
 	case link.Exists:
 		return ErrCASConflict
 	}
-	return s.failure(op, reply.Err)
+	return s.failure(ctx, op, reply.Err)
 }
 
 // failure turns an error of the link into the client's own.
-func (s *server) failure(op link.Op, err error) error {
+func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	var (
 		refused  *link.ServerError
 		nonsense *link.ProtocolError
@@ -66,7 +70,17 @@ func (s *server) failure(op link.Op, err error) error {
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):
 		changes := op != link.Get && op != link.Version
-		return &OpError{Op: op.String(), Server: name, Err: lost.Err, OutcomeUnknown: lost.Sent && changes}
+		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes}
 	}
-	return &OpError{Op: op.String(), Server: name, Err: err}
+	return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, err)}
+}
+
+// gaveUp makes sure that the error of ctx is in err when ctx is why a call has
+// ended: the link reports its cause, which may be an error of the caller's own.
+func gaveUp(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if ended == nil || errors.Is(err, ended) || !errors.Is(err, context.Cause(ctx)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ended, err)
 }

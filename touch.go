@@ -10,6 +10,11 @@ import (
 // days, above that a Unix time, 0 = never, negative = at once. It returns
 // ErrCacheMiss if there is no item. Classic command touch.
 func (c *Client) Touch(key string, seconds int32) error {
-	_, err := c.roundTrip(context.Background(), &link.Request{Op: link.Touch, Key: key, Expiration: seconds})
+	return c.TouchContext(context.Background(), key, seconds)
+}
+
+// TouchContext is Touch bounded by ctx.
+func (c *Client) TouchContext(ctx context.Context, key string, seconds int32) error {
+	_, err := c.roundTrip(ctx, &link.Request{Op: link.Touch, Key: key, Expiration: seconds})
 	return err
 }
