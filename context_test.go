@@ -47,9 +47,24 @@ var contextOperations = map[string]func(ctx context.Context, c *memcache.Client)
 	"AppendContext":         storingContext((*memcache.Client).AppendContext),
 	"PrependContext":        storingContext((*memcache.Client).PrependContext),
 	"CompareAndSwapContext": storingContext((*memcache.Client).CompareAndSwapContext),
-	"PingContext":           func(ctx context.Context, c *memcache.Client) error { return c.PingContext(ctx) },
-	"FlushAllContext":       func(ctx context.Context, c *memcache.Client) error { return c.FlushAllContext(ctx) },
-	"DeleteAllContext":      func(ctx context.Context, c *memcache.Client) error { return c.DeleteAllContext(ctx) },
+	"SetMultiContext":       storingMultiContext((*memcache.Client).SetMultiContext),
+	"AddMultiContext":       storingMultiContext((*memcache.Client).AddMultiContext),
+	"ReplaceMultiContext":   storingMultiContext((*memcache.Client).ReplaceMultiContext),
+	"DeleteMultiContext":    func(ctx context.Context, c *memcache.Client) error { return c.DeleteMultiContext(ctx, []string{"key"}) },
+	"TouchMultiContext": func(ctx context.Context, c *memcache.Client) error {
+		return c.TouchMultiContext(ctx, []string{"key"}, 60)
+	},
+	"IncrementMultiContext": func(ctx context.Context, c *memcache.Client) error {
+		_, err := c.IncrementMultiContext(ctx, []string{"key"}, 1)
+		return err
+	},
+	"DecrementMultiContext": func(ctx context.Context, c *memcache.Client) error {
+		_, err := c.DecrementMultiContext(ctx, []string{"key"}, 1)
+		return err
+	},
+	"PingContext":      func(ctx context.Context, c *memcache.Client) error { return c.PingContext(ctx) },
+	"FlushAllContext":  func(ctx context.Context, c *memcache.Client) error { return c.FlushAllContext(ctx) },
+	"DeleteAllContext": func(ctx context.Context, c *memcache.Client) error { return c.DeleteAllContext(ctx) },
 }
 
 func storingContext(store func(*memcache.Client, context.Context, *memcache.Item) error) func(context.Context, *memcache.Client) error {
@@ -58,28 +73,39 @@ func storingContext(store func(*memcache.Client, context.Context, *memcache.Item
 	}
 }
 
+func storingMultiContext(store func(*memcache.Client, context.Context, []*memcache.Item) error) func(context.Context, *memcache.Client) error {
+	return func(ctx context.Context, c *memcache.Client) error {
+		return store(c, ctx, []*memcache.Item{{Key: "key", Value: []byte("value")}})
+	}
+}
+
 // A plain operation and its form with a context differ in the context alone.
 func TestEveryOperationHasAContextForm(t *testing.T) {
 	client := reflect.TypeFor[*memcache.Client]()
-	for m := range reflect.TypeFor[gomemcacheClient]().NumMethod() {
-		plain := reflect.TypeFor[gomemcacheClient]().Method(m)
-		if plain.Name == "Close" {
-			continue
+	for i := range reflect.TypeFor[gomemcacheClient]().NumMethod() {
+		if name := reflect.TypeFor[gomemcacheClient]().Method(i).Name; name != "Close" {
+			_, ok := client.MethodByName(name + "Context")
+			assert.True(t, ok, name)
 		}
-		with, ok := client.MethodByName(plain.Name + "Context")
-		if !assert.True(t, ok, plain.Name) {
+	}
+	for i := range client.NumMethod() {
+		with := client.Method(i)
+		name, ok := strings.CutSuffix(with.Name, "Context")
+		if !ok {
 			continue
 		}
 		assert.Contains(t, contextOperations, with.Name)
+		plain, ok := client.MethodByName(name)
+		require.True(t, ok, name)
 		in := []reflect.Type{client, reflect.TypeFor[context.Context]()}
-		for i := range plain.Type.NumIn() {
+		for i := 1; i < plain.Type.NumIn(); i++ {
 			in = append(in, plain.Type.In(i))
 		}
 		var out []reflect.Type
 		for i := range plain.Type.NumOut() {
 			out = append(out, plain.Type.Out(i))
 		}
-		assert.Equal(t, reflect.FuncOf(in, out, false), with.Type, plain.Name)
+		assert.Equal(t, reflect.FuncOf(in, out, false), with.Type, name)
 	}
 }
 

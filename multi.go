@@ -2,22 +2,29 @@ package memcache
 
 import (
 	"context"
-	"slices"
 
 	"github.com/vaquero-cache/memcache/internal/link"
 )
 
-// GetMulti returns the items of those keys that are present. Absent ones are
-// simply not in the map, and a key given twice is there once.
+// This file holds the operations on many keys. All servers are asked before any
+// reply is read, in the calling goroutine.
 //
-// All servers are asked before any reply is read, in the calling goroutine.
+// Their common contract: for a key that is not legal, a nil Item, a value that
+// is too large or an error of the selector nothing is sent, and that error is
+// returned as it is. All else is in a *MultiError, the results of the other keys
+// beside it. MultiError.ByKey tells the outcome for each key.
+
+// GetMulti returns the items of those keys that are present. Absent ones are
+// simply not in the map, and a key given twice is asked for once.
+//
 // When servers fail, the items of the others are returned with a *MultiError
 // that names the failed ones and their keys. For a key that is not legal the
 // error is ErrMalformedKey, nothing is asked and the map is nil; so it is with
 // the selector's error. Otherwise the map is never nil.
 //
 // Each Value is memory of its own; Items are allocated eight at a time, so that
-// one that is kept keeps at most seven others from being collected.
+// one that is kept keeps at most seven others from being collected. Meta command
+// mg, or classic command gets: see Auto.
 func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 	return c.GetMultiContext(context.Background(), keys)
 }
@@ -25,16 +32,18 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 // GetMultiContext is GetMulti bounded by ctx. When ctx ends first, what has
 // arrived is returned, and the rest is in the *MultiError.
 func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string]*Item, error) {
-	b, err := c.group(keys)
+	b, err := c.getting(keys)
 	if err != nil {
 		return nil, err
 	}
-	c.gather(ctx, b.shares)
+	b.perform(ctx)
 
 	items := make(map[string]*Item, len(keys))
 	var chunk []Item
-	var failures []Failure
-	for i, share := range b.shares {
+	whole := true
+	for i := range b.shares {
+		share := &b.shares[i]
+		whole = whole && share.Err == nil
 		for j := range share.Replies {
 			reply := &share.Replies[j]
 			switch reply.Status {
@@ -48,84 +57,145 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 				items[item.Key] = item
 			case link.Miss:
 			default:
-				failures = b.servers[i].addFailure(ctx, failures, reply.Err, share.Keys[j])
+				whole = false
 			}
 		}
-		if share.Err != nil {
-			failures = b.servers[i].addFailure(ctx, failures, share.Err, share.Keys[len(share.Replies):]...)
-		}
 	}
-	if failures != nil {
-		return items, &MultiError{Failures: failures}
+	if whole {
+		return items, nil
 	}
-	return items, nil
+	return items, b.failures(ctx, false)
 }
 
 const itemChunk = 8
 
-// gather performs shares, unless ctx has ended before.
-func (c *Client) gather(ctx context.Context, shares []*link.Share) {
-	if err := ctx.Err(); err != nil {
-		for _, share := range shares {
-			share.Err = err
-		}
-		return
-	}
-	c.activity.Enter()
-	link.Gather(ctx, shares)
-	c.activity.Leave()
+// SetMulti stores the items, those of one key in the order given. Each is
+// stored or not whatever becomes of the others; a *MultiError names the keys of
+// those that are not. Meta command ms.
+func (c *Client) SetMulti(items []*Item) error {
+	return c.SetMultiContext(context.Background(), items)
 }
 
-// addFailure notes in failures that s failed keys. Those that it failed in the
-// same words are one Failure.
-func (s *server) addFailure(ctx context.Context, failures []Failure, cause error, keys ...string) []Failure {
-	name, err := s.addr.String(), s.failure(ctx, link.Get, cause)
-	for i := range failures {
-		f := &failures[i]
-		if f.Server == name && f.Err.Error() == err.Error() {
-			f.Keys = append(f.Keys, keys...)
-			return failures
-		}
-	}
-	return append(failures, Failure{Server: name, Keys: slices.Clone(keys), Err: err})
+// SetMultiContext is SetMulti bounded by ctx.
+func (c *Client) SetMultiContext(ctx context.Context, items []*Item) error {
+	return c.storeMulti(ctx, link.Set, items)
 }
 
-// batch is a set of keys grouped by server. shares[i] belongs to servers[i].
-type batch struct {
-	servers []*server
-	shares  []*link.Share
-	bySlot  []int // 1 + place in servers of the server with that slot, 0 = not there
+// AddMulti is SetMulti that stores the items whose keys are absent. The others
+// are in the *MultiError with ErrNotStored. Meta command ms, mode E.
+func (c *Client) AddMulti(items []*Item) error {
+	return c.AddMultiContext(context.Background(), items)
 }
 
-// group checks all keys, then finds the server of each.
-func (c *Client) group(keys []string) (*batch, error) {
-	for _, key := range keys {
-		if !legalKey(key) {
-			return nil, ErrMalformedKey
-		}
-	}
-	b := new(batch)
-	for _, key := range keys {
-		s, err := c.pick(key)
-		if err != nil {
-			return nil, err
-		}
-		share := b.share(s)
-		share.Keys = append(share.Keys, key)
-	}
-	return b, nil
+// AddMultiContext is AddMulti bounded by ctx.
+func (c *Client) AddMultiContext(ctx context.Context, items []*Item) error {
+	return c.storeMulti(ctx, link.Add, items)
 }
 
-// share returns the share of s, which is new when s has none yet.
-func (b *batch) share(s *server) *link.Share {
-	if s.slot >= len(b.bySlot) {
-		b.bySlot = append(b.bySlot, make([]int, s.slot+1-len(b.bySlot))...)
+// ReplaceMulti is SetMulti that stores the items whose keys are present. The
+// others are in the *MultiError with ErrNotStored. Meta command ms, mode R.
+func (c *Client) ReplaceMulti(items []*Item) error {
+	return c.ReplaceMultiContext(context.Background(), items)
+}
+
+// ReplaceMultiContext is ReplaceMulti bounded by ctx.
+func (c *Client) ReplaceMultiContext(ctx context.Context, items []*Item) error {
+	return c.storeMulti(ctx, link.Replace, items)
+}
+
+func (c *Client) storeMulti(ctx context.Context, op link.Op, items []*Item) error {
+	reqs := make([]link.Request, len(items))
+	for i, item := range items {
+		if err := storable(item); err != nil {
+			return err
+		}
+		reqs[i] = storing(op, item)
 	}
-	if i := b.bySlot[s.slot]; i > 0 {
-		return b.shares[i-1]
+	_, err := c.doMulti(ctx, reqs)
+	return err
+}
+
+// DeleteMulti deletes the items of keys. Keys without one are in the
+// *MultiError with ErrCacheMiss: see Ignore. Meta command md.
+func (c *Client) DeleteMulti(keys []string) error {
+	return c.DeleteMultiContext(context.Background(), keys)
+}
+
+// DeleteMultiContext is DeleteMulti bounded by ctx.
+func (c *Client) DeleteMultiContext(ctx context.Context, keys []string) error {
+	_, err := c.doMulti(ctx, forEach(keys, link.Request{Op: link.Delete}))
+	return err
+}
+
+// TouchMulti gives the items of keys a new expiration, as Touch does. Keys
+// without one are in the *MultiError with ErrCacheMiss. Classic command touch.
+func (c *Client) TouchMulti(keys []string, seconds int32) error {
+	return c.TouchMultiContext(context.Background(), keys, seconds)
+}
+
+// TouchMultiContext is TouchMulti bounded by ctx.
+func (c *Client) TouchMultiContext(ctx context.Context, keys []string, seconds int32) error {
+	_, err := c.doMulti(ctx, forEach(keys, link.Request{Op: link.Touch, Expiration: seconds}))
+	return err
+}
+
+// IncrementMulti adds delta to the numbers stored at keys, as Increment does,
+// and returns the new ones; a key given twice is incremented twice. Keys without
+// a number are in the *MultiError with ErrCacheMiss or a *ServerError. The map
+// is nil if nothing was sent. Meta command ma.
+func (c *Client) IncrementMulti(keys []string, delta uint64) (map[string]uint64, error) {
+	return c.IncrementMultiContext(context.Background(), keys, delta)
+}
+
+// IncrementMultiContext is IncrementMulti bounded by ctx.
+func (c *Client) IncrementMultiContext(ctx context.Context, keys []string, delta uint64) (map[string]uint64, error) {
+	return c.countMulti(ctx, link.Increment, keys, delta)
+}
+
+// DecrementMulti is IncrementMulti that subtracts, as Decrement does. Meta
+// command ma, mode D.
+func (c *Client) DecrementMulti(keys []string, delta uint64) (map[string]uint64, error) {
+	return c.DecrementMultiContext(context.Background(), keys, delta)
+}
+
+// DecrementMultiContext is DecrementMulti bounded by ctx.
+func (c *Client) DecrementMultiContext(ctx context.Context, keys []string, delta uint64) (map[string]uint64, error) {
+	return c.countMulti(ctx, link.Decrement, keys, delta)
+}
+
+func (c *Client) countMulti(ctx context.Context, op link.Op, keys []string, delta uint64) (map[string]uint64, error) {
+	b, err := c.doMulti(ctx, forEach(keys, link.Request{Op: op, Delta: delta}))
+	if b == nil {
+		return nil, err
 	}
-	share := &link.Share{Link: s.link}
-	b.servers, b.shares = append(b.servers, s), append(b.shares, share)
-	b.bySlot[s.slot] = len(b.servers)
-	return share
+	numbers := make(map[string]uint64, len(keys))
+	for i := range b.shares {
+		share := &b.shares[i]
+		for j := range share.Replies {
+			if reply := &share.Replies[j]; reply.Status == link.OK {
+				numbers[share.Reqs[j].Key] = reply.Number
+			}
+		}
+	}
+	return numbers, err
+}
+
+// forEach returns the request for each of keys.
+func forEach(keys []string, req link.Request) []link.Request {
+	reqs := make([]link.Request, len(keys))
+	for i, key := range keys {
+		reqs[i] = req
+		reqs[i].Key = key
+	}
+	return reqs
+}
+
+// doMulti performs reqs. The batch is nil if nothing was sent.
+func (c *Client) doMulti(ctx context.Context, reqs []link.Request) (*batch, error) {
+	b, err := c.doing(reqs)
+	if err != nil {
+		return nil, err
+	}
+	b.perform(ctx)
+	return b, b.failures(ctx, true)
 }

@@ -68,15 +68,29 @@ func (c *Client) CompareAndSwapContext(ctx context.Context, item *Item) error {
 }
 
 func (c *Client) store(ctx context.Context, op link.Op, item *Item) error {
-	if item == nil {
-		return ErrNilItem
+	if err := storable(item); err != nil {
+		return err
 	}
-	if len(item.Value) > MaxValueSize {
+	req := storing(op, item)
+	_, err := c.roundTrip(ctx, &req)
+	return err
+}
+
+// storable returns why item cannot be stored. Its key is another matter.
+func storable(item *Item) error {
+	switch {
+	case item == nil:
+		return ErrNilItem
+	case len(item.Value) > MaxValueSize:
 		return ErrValueTooLarge
 	}
-	_, err := c.roundTrip(ctx, &link.Request{
+	return nil
+}
+
+// storing returns the request to store item by op.
+func storing(op link.Op, item *Item) link.Request {
+	return link.Request{
 		Op: op, Key: item.Key, Value: item.Value,
 		Flags: item.Flags, Expiration: item.Expiration, CAS: item.CasID,
-	})
-	return err
+	}
 }

@@ -1,0 +1,244 @@
+package memcache
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// This file groups many operations by server, has them performed, and collects
+// what failed.
+
+// batch is a set of operations, those of one server in one share:
+//
+//	operation  0 1 2 3 4          caller's order
+//	spots      │ │ │ │ └─▶ share 1, second
+//	           │ │ │ └───▶ nowhere: asked already
+//	           …
+//	shares     servers[0]: Keys or Reqs   servers[1]: …
+type batch struct {
+	client  *Client
+	servers []*server
+	sizes   []int32 // of the shares
+	spots   []spot  // of the operations
+	shares  []link.Share
+	bySlot  []int32 // 1 + the share of the server with that slot, 0 = none
+}
+
+// spot is the place of an operation in a batch.
+type spot struct{ share, at int32 }
+
+// nowhere is the share of a key that the batch has already.
+const nowhere = -1
+
+// getting returns a batch that gets keys, each of them once.
+func (c *Client) getting(keys []string) (*batch, error) {
+	for _, key := range keys {
+		if !legalKey(key) {
+			return nil, ErrMalformedKey
+		}
+	}
+	b := &batch{client: c, spots: make([]spot, len(keys))}
+	seen := newSeen(len(keys))
+	defer seen.release()
+	distinct := len(keys)
+	for i := range keys {
+		if seen.before(keys, i) {
+			b.spots[i].share = nowhere
+			distinct--
+		} else if err := b.place(i, keys[i]); err != nil {
+			return nil, err
+		}
+	}
+	b.share()
+	all := make([]string, distinct)
+	for i, n := range b.sizes {
+		b.shares[i].Keys, all = all[:n:n], all[n:]
+	}
+	for i, key := range keys {
+		if s := b.spots[i]; s.share != nowhere {
+			b.shares[s.share].Keys[s.at] = key
+		}
+	}
+	return b, nil
+}
+
+// doing returns a batch of requests, which belong to it from now on.
+func (c *Client) doing(reqs []link.Request) (*batch, error) {
+	for i := range reqs {
+		if !legalKey(reqs[i].Key) {
+			return nil, ErrMalformedKey
+		}
+	}
+	b := &batch{client: c, spots: make([]spot, len(reqs))}
+	for i := range reqs {
+		if err := b.place(i, reqs[i].Key); err != nil {
+			return nil, err
+		}
+	}
+	b.share()
+	if len(b.shares) == 1 {
+		b.shares[0].Reqs = reqs
+		return b, nil
+	}
+	all := make([]link.Request, len(reqs))
+	for i, n := range b.sizes {
+		b.shares[i].Reqs, all = all[:n:n], all[n:]
+	}
+	for i := range reqs {
+		b.shares[b.spots[i].share].Reqs[b.spots[i].at] = reqs[i]
+	}
+	return b, nil
+}
+
+// place finds the server of operation i.
+func (b *batch) place(i int, key string) error {
+	s, err := b.client.pick(key)
+	if err != nil {
+		return err
+	}
+	n := b.shareOf(s)
+	b.spots[i] = spot{share: n, at: b.sizes[n]}
+	b.sizes[n]++
+	return nil
+}
+
+// shareOf returns the number of the share of s, which is new if it has none.
+func (b *batch) shareOf(s *server) int32 {
+	if s.slot >= len(b.bySlot) {
+		b.bySlot = append(b.bySlot, make([]int32, s.slot+1-len(b.bySlot))...)
+	}
+	if b.bySlot[s.slot] == 0 {
+		b.servers, b.sizes = append(b.servers, s), append(b.sizes, 0)
+		b.bySlot[s.slot] = int32(len(b.servers))
+	}
+	return b.bySlot[s.slot] - 1
+}
+
+// share makes the shares, still empty.
+func (b *batch) share() {
+	b.shares = make([]link.Share, len(b.servers))
+	for i, s := range b.servers {
+		b.shares[i].Link = s.link
+	}
+}
+
+// perform has the batch answered, unless ctx has ended before.
+func (b *batch) perform(ctx context.Context) {
+	if err := ctx.Err(); err != nil {
+		for i := range b.shares {
+			b.shares[i].Err = err
+		}
+		return
+	}
+	shares := make([]*link.Share, len(b.shares))
+	for i := range shares {
+		shares[i] = &b.shares[i]
+	}
+	b.client.activity.Enter()
+	link.Gather(ctx, shares)
+	b.client.activity.Leave()
+}
+
+// failures returns a *MultiError of the operations that have no answer or were
+// refused and, with outcomes, of those that did not succeed; nil without any.
+func (b *batch) failures(ctx context.Context, outcomes bool) error {
+	var list []Failure
+	for i := range b.shares {
+		s, share := b.servers[i], &b.shares[i]
+		for j := range share.Replies {
+			reply := &share.Replies[j]
+			if reply.Status == link.OK || reply.Status != link.Refused && !outcomes {
+				continue
+			}
+			op, key := operation(share, j)
+			list = s.addFailure(list, s.outcome(ctx, op, reply), key)
+		}
+		if share.Err == nil {
+			continue
+		}
+		var failed link.Op
+		var err error
+		for j := len(share.Replies); j < len(share.Keys)+len(share.Reqs); j++ {
+			op, key := operation(share, j)
+			if op != failed {
+				failed, err = op, s.failure(ctx, op, share.Err)
+			}
+			list = s.addFailure(list, err, key)
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return &MultiError{Failures: list}
+}
+
+// operation returns operation j of share, and its key.
+func operation(share *link.Share, j int) (op link.Op, key string) {
+	if share.Keys != nil {
+		return link.Get, share.Keys[j]
+	}
+	return share.Reqs[j].Op, share.Reqs[j].Key
+}
+
+// addFailure notes in list that s failed a key. The keys that it failed in the
+// same way are one Failure.
+func (s *server) addFailure(list []Failure, err error, key string) []Failure {
+	name := s.addr.String()
+	for i := range list {
+		if f := &list[i]; f.Server == name && (f.Err == err || f.Err.Error() == err.Error()) {
+			f.Keys = append(f.Keys, key)
+			return list
+		}
+	}
+	return append(list, Failure{Server: name, Keys: []string{key}, Err: err})
+}
+
+// seen tells of keys whether they came before, by a table of hashes.
+type seen struct {
+	seed  maphash.Seed
+	table *[]int32 // 1 + the place of a key, where its hash points or behind; 0 = none
+}
+
+var seenTables = sync.Pool{New: func() any { return new([]int32) }}
+
+// newSeen returns a seen for n keys, to be released.
+func newSeen(n int) seen {
+	size := 2 // a power of two, and never more than half full
+	for size < 2*n {
+		size *= 2
+	}
+	table := seenTables.Get().(*[]int32)
+	if cap(*table) < size {
+		*table = make([]int32, size)
+	}
+	*table = (*table)[:size]
+	clear(*table)
+	return seen{seed: maphash.MakeSeed(), table: table}
+}
+
+func (s seen) release() {
+	if cap(*s.table) <= keepTable {
+		seenTables.Put(s.table)
+	}
+}
+
+const keepTable = 1 << 14 // entries; one for more keys is not kept
+
+// before reports whether keys[i] is among the keys before it, all of which have
+// been asked for.
+func (s seen) before(keys []string, i int) bool {
+	table := *s.table
+	for at := maphash.String(s.seed, keys[i]); ; at++ {
+		slot := &table[at&uint64(len(table)-1)]
+		if *slot == 0 {
+			*slot = int32(i) + 1
+			return false
+		}
+		if keys[*slot-1] == keys[i] {
+			return true
+		}
+	}
+}
