@@ -20,6 +20,7 @@ import (
 //	shares     servers[0]: Keys or Reqs   servers[1]: …
 type batch struct {
 	client  *Client
+	ctx     context.Context // of perform
 	servers []*server
 	sizes   []int32 // of the shares
 	spots   []spot  // of the operations
@@ -127,6 +128,7 @@ func (b *batch) share() {
 
 // perform has the batch answered, unless ctx has ended before.
 func (b *batch) perform(ctx context.Context) {
+	b.ctx = ctx
 	if err := ctx.Err(); err != nil {
 		for i := range b.shares {
 			b.shares[i].Err = err
@@ -144,7 +146,7 @@ func (b *batch) perform(ctx context.Context) {
 
 // failures returns a *MultiError of the operations that have no answer or were
 // refused and, with outcomes, of those that did not succeed; nil without any.
-func (b *batch) failures(ctx context.Context, outcomes bool) error {
+func (b *batch) failures(outcomes bool) error {
 	var list []Failure
 	for i := range b.shares {
 		s, share := b.servers[i], &b.shares[i]
@@ -154,7 +156,7 @@ func (b *batch) failures(ctx context.Context, outcomes bool) error {
 				continue
 			}
 			op, key := operation(share, j)
-			list = s.addFailure(list, s.outcome(ctx, op, reply), key)
+			list = s.addFailure(list, s.outcome(b.ctx, op, reply), key)
 		}
 		if share.Err == nil {
 			continue
@@ -164,7 +166,7 @@ func (b *batch) failures(ctx context.Context, outcomes bool) error {
 		for j := len(share.Replies); j < len(share.Keys)+len(share.Reqs); j++ {
 			op, key := operation(share, j)
 			if op != failed {
-				failed, err = op, s.failure(ctx, op, share.Err)
+				failed, err = op, s.failure(b.ctx, op, share.Err)
 			}
 			list = s.addFailure(list, err, key)
 		}
@@ -173,6 +175,19 @@ func (b *batch) failures(ctx context.Context, outcomes bool) error {
 		return nil
 	}
 	return &MultiError{Failures: list}
+}
+
+// result returns the reply to operation i of a batch of requests that has been
+// performed, or why it has none or did not succeed.
+func (b *batch) result(i int) (*link.Reply, error) {
+	n, at := b.spots[i].share, int(b.spots[i].at)
+	s, share := b.servers[n], &b.shares[n]
+	op := share.Reqs[at].Op
+	if at >= len(share.Replies) {
+		return nil, s.failure(b.ctx, op, share.Err)
+	}
+	reply := &share.Replies[at]
+	return reply, s.outcome(b.ctx, op, reply)
 }
 
 // operation returns operation j of share, and its key.

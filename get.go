@@ -34,5 +34,10 @@ func (c *Client) get(ctx context.Context, req *link.Request) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Item{Key: req.Key, Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}, nil
+	return itemOf(req.Key, &reply), nil
+}
+
+// itemOf returns the item that a server has under key.
+func itemOf(key string, reply *link.Reply) *Item {
+	return &Item{Key: key, Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
 }

@@ -64,7 +64,7 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 	if whole {
 		return items, nil
 	}
-	return items, b.failures(ctx, false)
+	return items, b.failures(false)
 }
 
 const itemChunk = 8
@@ -197,5 +197,5 @@ func (c *Client) doMulti(ctx context.Context, reqs []link.Request) (*batch, erro
 		return nil, err
 	}
 	b.perform(ctx)
-	return b, b.failures(ctx, true)
+	return b, b.failures(true)
 }

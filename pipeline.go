@@ -1,0 +1,199 @@
+package memcache
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// This file sends different operations in one flight.
+
+// Pipeline collects operations, which Do performs all at once: each server is
+// sent its own before any reply is read. Each operation returns a result that
+// can be asked once Do has returned.
+//
+//	p := client.Pipeline()
+//	greeting := p.Get("greeting")
+//	visits := p.Increment("visits", 1)
+//	p.Set(&memcache.Item{Key: "seen", Value: now})
+//	err := p.Do(ctx)
+//	item, err := greeting.Item()
+//	n, err := visits.Number()
+//
+// Operations on one server are performed in the order in which they were added,
+// those on different servers in any. They are no transaction: others may come
+// between them, and one may fail and the next succeed.
+//
+// A Pipeline is for one goroutine at a time. It may be used again after Do. An
+// Item that is to be stored must not be changed before Do has returned. The
+// results take no memory of their own.
+type Pipeline struct {
+	client *Client
+	next   *flight // what has been added since the last Do; nil without any
+}
+
+// Pipeline returns an empty Pipeline.
+func (c *Client) Pipeline() *Pipeline { return &Pipeline{client: c} }
+
+// flight is what one Do performs.
+type flight struct {
+	reqs  []link.Request
+	batch *batch // once performed
+	err   error  // why there is no batch
+}
+
+// ErrNotDone is what a result of a Pipeline says before Do.
+var ErrNotDone = errors.New("memcache: pipeline has not been done")
+
+// Do performs the operations added since the last Do. Its error is nil if all
+// of them have been answered, whatever the answers: ErrCacheMiss, ErrNotStored
+// and ErrCASConflict are for the results to tell. A *MultiError names the
+// operations that were refused or got no answer by their keys.
+//
+// If one of the operations is a mistake, nothing is sent and the error, such as
+// ErrMalformedKey, is that of Do and of each result.
+func (p *Pipeline) Do(ctx context.Context) error {
+	f := p.next
+	p.next = nil
+	if f == nil {
+		return nil
+	}
+	if f.err == ErrNotDone {
+		f.batch, f.err = p.client.doing(f.reqs)
+	}
+	f.reqs = nil // the batch has them
+	if f.err != nil {
+		return f.err
+	}
+	f.batch.perform(ctx)
+	return f.batch.failures(false)
+}
+
+// Len returns how many operations have been added since the last Do.
+func (p *Pipeline) Len() int {
+	if p.next == nil {
+		return 0
+	}
+	return len(p.next.reqs)
+}
+
+// place is where the result of an operation will be.
+type place struct {
+	flight *flight
+	at     int
+}
+
+// reply returns the reply to the operation, if it succeeded.
+func (r place) reply() (*link.Reply, error) {
+	if r.flight.batch == nil {
+		return nil, r.flight.err
+	}
+	return r.flight.batch.result(r.at)
+}
+
+func (p *Pipeline) add(req link.Request) place {
+	if p.next == nil {
+		p.next = &flight{err: ErrNotDone}
+	}
+	f := p.next
+	f.reqs = append(f.reqs, req)
+	return place{flight: f, at: len(f.reqs) - 1}
+}
+
+func (p *Pipeline) addStore(op link.Op, item *Item) Result {
+	err := storable(item)
+	if err != nil {
+		item = new(Item)
+	}
+	r := p.add(storing(op, item))
+	if err != nil && p.next.err == ErrNotDone {
+		p.next.err = err
+	}
+	return Result{r}
+}
+
+// Result is the outcome of an operation of a Pipeline.
+type Result struct{ place place }
+
+// Err returns what the operation of the same name would have returned.
+func (r Result) Err() error {
+	_, err := r.place.reply()
+	return err
+}
+
+// ItemResult is the outcome of an operation of a Pipeline that reads an item.
+type ItemResult struct {
+	place place
+	key   string
+}
+
+// Item returns what the operation of the same name would have returned. Each
+// call allocates an Item; they share one Value.
+func (r ItemResult) Item() (*Item, error) {
+	reply, err := r.place.reply()
+	if err != nil {
+		return nil, err
+	}
+	return itemOf(r.key, reply), nil
+}
+
+// NumberResult is the outcome of an operation of a Pipeline on a counter.
+type NumberResult struct{ place place }
+
+// Number returns what the operation of the same name would have returned.
+func (r NumberResult) Number() (newValue uint64, err error) {
+	reply, err := r.place.reply()
+	if err != nil {
+		return 0, err
+	}
+	return reply.Number, nil
+}
+
+// Get adds a Client.Get.
+func (p *Pipeline) Get(key string) ItemResult {
+	return ItemResult{p.add(link.Request{Op: link.Get, Key: key}), key}
+}
+
+// GetAndTouch adds a Client.GetAndTouch.
+func (p *Pipeline) GetAndTouch(key string, expiration int32) ItemResult {
+	return ItemResult{p.add(link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration}), key}
+}
+
+// Set adds a Client.Set.
+func (p *Pipeline) Set(item *Item) Result { return p.addStore(link.Set, item) }
+
+// Add adds a Client.Add.
+func (p *Pipeline) Add(item *Item) Result { return p.addStore(link.Add, item) }
+
+// Replace adds a Client.Replace.
+func (p *Pipeline) Replace(item *Item) Result { return p.addStore(link.Replace, item) }
+
+// Append adds a Client.Append.
+func (p *Pipeline) Append(item *Item) Result { return p.addStore(link.Append, item) }
+
+// Prepend adds a Client.Prepend.
+func (p *Pipeline) Prepend(item *Item) Result { return p.addStore(link.Prepend, item) }
+
+// CompareAndSwap adds a Client.CompareAndSwap.
+func (p *Pipeline) CompareAndSwap(item *Item) Result { return p.addStore(link.CompareAndSwap, item) }
+
+// Delete adds a Client.Delete.
+func (p *Pipeline) Delete(key string) Result {
+	return Result{p.add(link.Request{Op: link.Delete, Key: key})}
+}
+
+// Touch adds a Client.Touch.
+func (p *Pipeline) Touch(key string, seconds int32) Result {
+	return Result{p.add(link.Request{Op: link.Touch, Key: key, Expiration: seconds})}
+}
+
+// Increment adds a Client.Increment.
+func (p *Pipeline) Increment(key string, delta uint64) NumberResult {
+	return NumberResult{p.add(link.Request{Op: link.Increment, Key: key, Delta: delta})}
+}
+
+// Decrement adds a Client.Decrement.
+func (p *Pipeline) Decrement(key string, delta uint64) NumberResult {
+	return NumberResult{p.add(link.Request{Op: link.Decrement, Key: key, Delta: delta})}
+}
