@@ -88,8 +88,11 @@ func (k *call) op() Op {
 	if k.keys != nil {
 		return Get
 	}
-	return k.reqs[min(int(k.got.Load()), len(k.reqs)-1)].Op
+	return k.request().Op
 }
+
+// request is what the next reply of k answers, when k is no batch of gets.
+func (k *call) request() *Request { return &k.reqs[min(int(k.got.Load()), len(k.reqs)-1)] }
 
 // skipTo makes misses of the keys of k up to the one at end: replies come in
 // the order of the keys, so these have none.

@@ -42,6 +42,8 @@ func (c *binaryCodec) append(dst []byte, k *call) (_ []byte, err error) {
 
 func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte, error) {
 	switch {
+	case r.Detail, r.Op == Inspect, r.Create && r.Op.stores():
+		return dst, ErrUnsupported
 	case r.Op == CompareAndSwap:
 		return binary.AppendStore(dst, &binary.StoreRequest{
 			Key: r.Key, Value: r.Value, Opaque: opaque,
@@ -69,7 +71,10 @@ func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]by
 	case Increment, Decrement:
 		return binary.AppendArithmetic(dst, &binary.ArithmeticRequest{
 			Key: r.Key, Opaque: opaque, Delta: r.Delta, Decrement: r.Op == Decrement,
+			Create: r.Create, Initial: r.Initial, Expiration: binaryExpiration(r.Expiration),
 		})
+	case Stats:
+		return binary.AppendStat(dst, r.Key, opaque)
 	case FlushAll:
 		return binary.AppendFlush(dst, &binary.FlushRequest{Opaque: opaque}), nil
 	default: // Version
@@ -167,6 +172,13 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 	if k.keys != nil && int(at) == len(k.keys) {
 		return n + m, true, nil // the noop
 	}
+	if h.Opcode == binary.OpStat && h.Status == binary.StatusOK {
+		if !h.EndOfStats() {
+			return n + m, false, k.addStat(c.body.Key, c.body.Value)
+		}
+		k.endStats()
+		return n + m, int(k.got.Load()) == len(k.reqs), nil
+	}
 	reply, err := c.result(k)
 	if err != nil {
 		return n + m, false, err
@@ -192,7 +204,7 @@ var binaryOpcodes = [opEnd]binary.Opcode{
 	Set: binary.OpSet, Add: binary.OpAdd, Replace: binary.OpReplace,
 	Append: binary.OpAppend, Prepend: binary.OpPrepend, CompareAndSwap: binary.OpSet,
 	Delete: binary.OpDelete, Increment: binary.OpIncrement, Decrement: binary.OpDecrement,
-	FlushAll: binary.OpFlush, Version: binary.OpVersion,
+	FlushAll: binary.OpFlush, Version: binary.OpVersion, Stats: binary.OpStat,
 }
 
 // hit is the reply of a get or gat that found an item, the value excepted.
@@ -214,8 +226,11 @@ func (c *binaryCodec) result(k *call) (Reply, error) {
 		}
 		return reply, nil
 	case binary.StatusNotFound:
-		if op == Replace {
+		switch op {
+		case Replace:
 			return Reply{Status: NotStored}, nil
+		case Stats: // what the text protocols call it
+			return Reply{Status: Refused, Err: &ServerError{Kind: "ERROR"}}, nil
 		}
 		return Reply{Status: Miss}, nil
 	case binary.StatusExists:

@@ -26,6 +26,9 @@ func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
 }
 
 func (c *classicCodec) appendRequest(dst []byte, r *Request) ([]byte, error) {
+	if r.Create || r.Detail {
+		return dst, ErrUnsupported
+	}
 	if r.Op.stores() {
 		return classic.AppendStore(dst, &classic.StoreRequest{
 			Key: r.Key, Value: r.Value, Mode: classicMode(r.Op),
@@ -43,6 +46,10 @@ func (c *classicCodec) appendRequest(dst []byte, r *Request) ([]byte, error) {
 		return classic.AppendDelete(dst, &classic.DeleteRequest{Key: r.Key})
 	case Increment, Decrement:
 		return classic.AppendArithmetic(dst, &classic.ArithmeticRequest{Key: r.Key, Delta: r.Delta, Decrement: r.Op == Decrement})
+	case Inspect:
+		return dst, ErrUnsupported
+	case Stats:
+		return classic.AppendStats(dst, r.Key)
 	case FlushAll:
 		return classic.AppendFlushAll(dst, &classic.FlushAllRequest{}), nil
 	default: // Version
@@ -104,6 +111,9 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, e
 	switch {
 	case r.Code == classic.CodeError:
 		return n, lineLast, c.refuse(k)
+	case k.op() == Stats:
+		state, err := c.statistic(k)
+		return n, state, err
 	case !k.reads():
 		return n, lineLast, c.answer(k)
 	case r.Code == classic.CodeEnd:
@@ -228,6 +238,19 @@ func (c *classicCodec) answer(k *call) error {
 	return nil
 }
 
+// statistic takes a line of the reply to stats: one of many and their end, or
+// the single line that answers the arguments that change something.
+func (c *classicCodec) statistic(k *call) (lineState, error) {
+	switch r := &c.reply; r.Code {
+	case classic.CodeStat, classic.CodePrefix:
+		return lineMore, k.addStat(r.Key(), r.Text())
+	case classic.CodeEnd, classic.CodeReset, classic.CodeOK:
+		k.endStats()
+		return lineLast, nil
+	}
+	return lineShort, errMispaired
+}
+
 // refuse gives the request that is next an error line for its reply, a batch of
 // keys all that have none. The *ServerError is returned when nothing behind it
 // can be trusted.
@@ -236,7 +259,7 @@ func (c *classicCodec) refuse(k *call) error {
 	if !c.reply.InStep(k.op().stores()) {
 		return refusal
 	}
-	k.hit = false
+	k.hit, k.pending = false, Reply{}
 	k.refuse(refusal)
 	for k.keys != nil && int(k.got.Load()) < len(k.keys) {
 		k.refuse(refusal)

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/vaquero-cache/memcache/meta"
@@ -61,7 +62,7 @@ func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
 
 // isClassic lists the operations for which there is no meta command, or one
 // that means something else.
-func isClassic(op Op) bool { return op == Touch || op == FlushAll || op == Version }
+func isClassic(op Op) bool { return op == Touch || op == FlushAll || op == Version || op == Stats }
 
 // requestsPerTurn is how many requests of one connection memcached serves
 // before it looks after the others (its option -R, by default). A batch of more
@@ -98,18 +99,30 @@ func (m *metaCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte
 		if r.Op == CompareAndSwap {
 			set.Args, set.CAS = meta.ArgCAS, r.CAS
 		}
+		if r.Create {
+			set.Args, set.Vivify = meta.ArgVivify, r.Expiration
+		}
 		return meta.AppendSet(dst, &set)
+	case r.Op == Get && r.Detail:
+		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: getFields | detailFields})
 	case r.Op == Get:
 		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: getFields})
+	case r.Op == Inspect:
+		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: itemFields | detailFields, NoBump: true})
 	case r.Op == GetAndTouch:
 		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: getFields, Args: meta.ArgTTL, TTL: r.Expiration})
 	case r.Op == Delete:
 		return meta.AppendDelete(dst, &meta.DeleteRequest{Common: common})
 	default: // Increment, Decrement
-		return meta.AppendArithmetic(dst, &meta.ArithmeticRequest{
+		count := meta.ArithmeticRequest{
 			Common: common, Want: meta.FieldValue, Args: meta.ArgDelta,
 			Decrement: r.Op == Decrement, Delta: r.Delta,
-		})
+		}
+		if r.Create {
+			count.Args |= meta.ArgVivify | meta.ArgInitial
+			count.Vivify, count.Initial = r.Expiration, r.Initial
+		}
+		return meta.AppendArithmetic(dst, &count)
 	}
 }
 
@@ -139,7 +152,7 @@ func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) 
 			if err != nil {
 				return used, false, notReply(k, b[used:], err)
 			}
-			if state != lineLast {
+			if state == lineShort {
 				return used, false, nil
 			}
 			continue
@@ -227,37 +240,71 @@ func (m *metaCodec) paired(k *call) bool {
 
 // result turns the header in m.reply into a Reply, the value excepted.
 func (m *metaCodec) result(k *call) (Reply, error) {
-	r, reads := &m.reply, k.reads()
-	op := k.op()
+	r, op := &m.reply, k.op()
 	counts := op == Increment || op == Decrement
 	switch {
-	case r.Code == meta.CodeValue && counts && !reads:
-		return Reply{Status: OK}, nil
-	case r.Code == meta.CodeValue && reads && r.Has&itemFields == itemFields:
-		if r.Size == 0 && r.ClientFlags == 0 && r.Has&(meta.FieldWin|meta.FieldLost) != 0 {
-			return Reply{Status: Miss}, nil // the stub of a lease, not a stored empty value
-		}
-		return Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS}, nil
-	case r.Code == meta.CodeDone && !reads && !counts:
-		return Reply{Status: OK}, nil
-	case r.Code == meta.CodeMiss && reads, r.Code == meta.CodeNotFound && !reads:
-		return Reply{Status: Miss}, nil
-	case r.Code == meta.CodeNotStored && !reads:
-		return Reply{Status: NotStored}, nil
-	case r.Code == meta.CodeExists && !reads:
-		return Reply{Status: Exists}, nil
 	case r.Code == meta.CodeError:
 		refusal := &ServerError{Kind: r.Class.String(), Message: string(r.Message())}
 		if !r.InStep(op.stores()) {
 			return Reply{}, refusal
 		}
 		return Reply{Status: Refused, Err: refusal}, nil
+	case k.reads():
+		return m.found(k, meta.CodeValue, r.Size)
+	case op == Inspect:
+		return m.found(k, meta.CodeDone, r.ItemSize)
+	case r.Code == meta.CodeValue && counts, r.Code == meta.CodeDone && !counts:
+		return Reply{Status: OK}, nil
+	case r.Code == meta.CodeNotFound:
+		return Reply{Status: Miss}, nil
+	case r.Code == meta.CodeNotStored:
+		return Reply{Status: NotStored}, nil
+	case r.Code == meta.CodeExists:
+		return Reply{Status: Exists}, nil
 	}
 	return Reply{}, errMispaired
 }
 
-// itemFields are what every reply with a value must carry beside it.
-const itemFields = meta.FieldClientFlags | meta.FieldCAS
+// itemFields are what every reply to a read must carry beside the value,
+// detailFields what one with a Detail must carry too.
+const (
+	itemFields   = meta.FieldClientFlags | meta.FieldCAS
+	detailFields = meta.FieldSize | meta.FieldTTL | meta.FieldHit | meta.FieldLastAccess
+)
+
+// found is result for a read, which answers by code when it finds an item, whose
+// value then has size bytes.
+func (m *metaCodec) found(k *call, code meta.Code, size int) (Reply, error) {
+	r := &m.reply
+	switch {
+	case r.Code == meta.CodeMiss:
+		return Reply{Status: Miss}, nil
+	case r.Code != code || r.Has&itemFields != itemFields:
+		return Reply{}, errMispaired
+	case size == 0 && r.ClientFlags == 0 && r.Has&(meta.FieldWin|meta.FieldLost) != 0:
+		return Reply{Status: Miss}, nil // the stub of a lease, not a stored empty value
+	}
+	reply := Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS}
+	if k.keys == nil && (k.request().Detail || code == meta.CodeDone) {
+		if r.Has&detailFields != detailFields {
+			return Reply{}, errMispaired
+		}
+		reply.Detail = m.detail(size)
+	}
+	return reply, nil
+}
+
+func (m *metaCodec) detail(size int) *Detail {
+	r := &m.reply
+	d := &Detail{
+		Size: size, TTL: r.TTL, LastAccess: r.LastAccess, Fetched: r.Hit,
+		Stale: r.Stale(), Won: r.Win(), Lost: r.Lost(),
+	}
+	if d.TTL > math.MaxInt32 { // a number below zero, of an item that has just ended
+		d.TTL = 0
+	}
+	return d
+}
 
 // reads reports whether the next reply of k answers a read.
 func (k *call) reads() bool {

@@ -1,5 +1,7 @@
 package link
 
+import "errors"
+
 // This file holds the neutral form of an operation: what a codec turns into
 // bytes, and what it makes of the bytes that come back.
 
@@ -21,6 +23,8 @@ const (
 	Decrement
 	FlushAll
 	Version
+	Inspect // a get without the value, that leaves the item as it is
+	Stats
 
 	opEnd // behind the last one
 )
@@ -32,13 +36,24 @@ func (op Op) stores() bool { return op >= Set && op <= CompareAndSwap }
 // is kept or read after Do has returned.
 type Request struct {
 	Op         Op
-	Key        string
+	Key        string // of Stats the argument, which may be empty
 	Value      []byte // of the storing operations
 	Flags      uint32 // client flags, of the storing operations
 	Expiration int32  // the wire number: seconds, 0 = never, above 30 days = Unix time, negative = at once
 	CAS        uint64 // of CompareAndSwap
 	Delta      uint64 // of Increment and Decrement
+
+	// Create makes an item that is missing: Append and Prepend as Set would,
+	// Increment and Decrement with the number Initial and Expiration.
+	Create  bool
+	Initial uint64
+
+	Detail bool // of Get: the reply shall have a Detail
 }
+
+// ErrUnsupported refuses what the protocol of the connection cannot say. Nothing
+// was sent.
+var ErrUnsupported = errors.New("not supported by this protocol")
 
 // Status is how an operation ended on the server.
 type Status uint8
@@ -60,12 +75,27 @@ type Reply struct {
 	Number uint64 // of Increment and Decrement
 	Value  []byte // of a hit: memory of its own, never shared; non-nil also when empty
 	Err    error  // of Refused: a *ServerError
+	Detail *Detail
+}
+
+// Detail is what few replies carry: a Get with Request.Detail, Inspect, Stats.
+type Detail struct {
+	Size       int   // bytes of the value
+	TTL        int64 // seconds left to live, -1 = no end
+	LastAccess int64 // seconds since the item was last fetched
+	Fetched    bool  // since it was stored
+	Stale      bool  // marked as stale
+	Won        bool  // this caller is the one to recompute it
+	Lost       bool  // another caller is
+
+	Stats map[string]string
 }
 
 var opNames = [opEnd]string{
 	Get: "get", GetAndTouch: "gat", Touch: "touch", Set: "set", Add: "add", Replace: "replace",
 	Append: "append", Prepend: "prepend", CompareAndSwap: "cas", Delete: "delete",
 	Increment: "incr", Decrement: "decr", FlushAll: "flush_all", Version: "version",
+	Inspect: "metadata", Stats: "stats",
 }
 
 // String returns the operation's name in the classic protocol, by which users

@@ -5,7 +5,7 @@ import "errors"
 // repeatable lists the operations that may be performed twice: a second time
 // changes nothing. The others are repeated only if no byte of them was sent.
 var repeatable = [opEnd]bool{
-	Get: true, Set: true, Delete: true, Version: true,
+	Get: true, Set: true, Delete: true, Version: true, Inspect: true, Stats: true,
 }
 
 // mayRepeat reports whether k, which failed with err on c, may be tried once
@@ -15,7 +15,8 @@ var repeatable = [opEnd]bool{
 //
 //	failure                 bytes of k sent   byte came since   repeated
 //	hung up or reset        no                no                every operation
-//	hung up or reset        perhaps           no                get, set, delete, version
+//	hung up or reset        perhaps           no                get, set, delete, version,
+//	                                                          inspect, stats
 //	hung up or reset        any               yes               none
 //	no progress in time,
 //	nonsense, Close, dial   any               any               none

@@ -32,7 +32,7 @@ func TestRetryTable(t *testing.T) {
 		{"closed by Close", ErrClosed, true},
 		{"nonsense", &ProtocolError{Want: "get", Err: errMispaired}, true},
 	}
-	twice := map[Op]bool{Get: true, Set: true, Delete: true, Version: true}
+	twice := map[Op]bool{Get: true, Set: true, Delete: true, Version: true, Inspect: true, Stats: true}
 	for _, failure := range failures {
 		for op := Get; op < opEnd; op++ {
 			for _, sent := range []bool{false, true} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"runtime"
 	"strconv"
 	"strings"
@@ -77,6 +78,9 @@ func (a *asked) hit(value string) string {
 func (a *asked) answer() string {
 	switch a.words[0] {
 	case "mg":
+		if !slices.Contains(a.words, "v") {
+			return "HD f0 c1 s1 t-1 h0 l0 " + a.opaque() + "\r\n"
+		}
 		return a.hit(valueOf(a.key()))
 	case "ms", "md":
 		return "HD " + a.opaque() + "\r\n"
@@ -90,6 +94,8 @@ func (a *asked) answer() string {
 		return "7\r\n"
 	case "touch":
 		return "TOUCHED\r\n"
+	case "stats":
+		return "STAT a 1\r\nEND\r\n"
 	case "version":
 		return "VERSION 1.6.45\r\n"
 	case "flush_all":
