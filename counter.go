@@ -30,6 +30,28 @@ func (c *Client) DecrementContext(ctx context.Context, key string, delta uint64)
 	return c.count(ctx, link.Decrement, key, delta)
 }
 
+// IncrementOrCreate is Increment that makes a counter if there is none: with the
+// number initial, to which delta is not added, and with expiration, under the
+// rule of Item.Expiration. One that is there keeps its own. It is ErrNotStored if
+// another client makes the counter at the same moment: try again. Meta command ma
+// with N and J; ErrNotSupported in the classic protocol.
+func (c *Client) IncrementOrCreate(ctx context.Context, key string, delta, initial uint64, expiration int32) (newValue uint64, err error) {
+	return c.countOrCreate(ctx, link.Increment, key, delta, initial, expiration)
+}
+
+// DecrementOrCreate is IncrementOrCreate that subtracts, as Decrement does. Meta
+// command ma with N and J, mode D; ErrNotSupported in the classic protocol.
+func (c *Client) DecrementOrCreate(ctx context.Context, key string, delta, initial uint64, expiration int32) (newValue uint64, err error) {
+	return c.countOrCreate(ctx, link.Decrement, key, delta, initial, expiration)
+}
+
+func (c *Client) countOrCreate(ctx context.Context, op link.Op, key string, delta, initial uint64, expiration int32) (uint64, error) {
+	reply, err := c.roundTrip(ctx, &link.Request{
+		Op: op, Key: key, Delta: delta, Create: true, Initial: initial, Expiration: expiration,
+	})
+	return reply.Number, err
+}
+
 func (c *Client) count(ctx context.Context, op link.Op, key string, delta uint64) (uint64, error) {
 	reply, err := c.roundTrip(ctx, &link.Request{Op: op, Key: key, Delta: delta})
 	return reply.Number, err

@@ -46,6 +46,10 @@ var (
 	// were in flight to the server for too long. Nothing was sent.
 	ErrTooManyCalls = link.ErrTooManyCalls
 
+	// ErrNotSupported is what an *OpError wraps when the protocol that is spoken
+	// to the server cannot say what was asked. Nothing was sent.
+	ErrNotSupported = errors.New("memcache: not supported by the server's protocol")
+
 	// ErrNoServers means that the selector has no server for the key.
 	ErrNoServers = errors.New("memcache: no servers configured or available")
 )

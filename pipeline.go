@@ -51,6 +51,9 @@ var ErrNotDone = errors.New("memcache: pipeline has not been done")
 // and ErrCASConflict are for the results to tell. A *MultiError names the
 // operations that were refused or got no answer by their keys.
 //
+// When the protocol of a server cannot say one of its operations, the others
+// that would have travelled with it fail with ErrNotSupported, too.
+//
 // If one of the operations is a mistake, nothing is sent and the error, such as
 // ErrMalformedKey, is that of Do and of each result.
 func (p *Pipeline) Do(ctx context.Context) error {
@@ -101,12 +104,14 @@ func (p *Pipeline) add(req link.Request) place {
 	return place{flight: f, at: len(f.reqs) - 1}
 }
 
-func (p *Pipeline) addStore(op link.Op, item *Item) Result {
+func (p *Pipeline) addStore(op link.Op, item *Item, create bool) Result {
 	err := storable(item)
 	if err != nil {
 		item = new(Item)
 	}
-	r := p.add(storing(op, item))
+	req := storing(op, item)
+	req.Create = create
+	r := p.add(req)
 	if err != nil && p.next.err == ErrNotDone {
 		p.next.err = err
 	}
@@ -161,22 +166,30 @@ func (p *Pipeline) GetAndTouch(key string, expiration int32) ItemResult {
 }
 
 // Set adds a Client.Set.
-func (p *Pipeline) Set(item *Item) Result { return p.addStore(link.Set, item) }
+func (p *Pipeline) Set(item *Item) Result { return p.addStore(link.Set, item, false) }
 
 // Add adds a Client.Add.
-func (p *Pipeline) Add(item *Item) Result { return p.addStore(link.Add, item) }
+func (p *Pipeline) Add(item *Item) Result { return p.addStore(link.Add, item, false) }
 
 // Replace adds a Client.Replace.
-func (p *Pipeline) Replace(item *Item) Result { return p.addStore(link.Replace, item) }
+func (p *Pipeline) Replace(item *Item) Result { return p.addStore(link.Replace, item, false) }
 
 // Append adds a Client.Append.
-func (p *Pipeline) Append(item *Item) Result { return p.addStore(link.Append, item) }
+func (p *Pipeline) Append(item *Item) Result { return p.addStore(link.Append, item, false) }
 
 // Prepend adds a Client.Prepend.
-func (p *Pipeline) Prepend(item *Item) Result { return p.addStore(link.Prepend, item) }
+func (p *Pipeline) Prepend(item *Item) Result { return p.addStore(link.Prepend, item, false) }
+
+// AppendOrCreate adds a Client.AppendOrCreate.
+func (p *Pipeline) AppendOrCreate(item *Item) Result { return p.addStore(link.Append, item, true) }
+
+// PrependOrCreate adds a Client.PrependOrCreate.
+func (p *Pipeline) PrependOrCreate(item *Item) Result { return p.addStore(link.Prepend, item, true) }
 
 // CompareAndSwap adds a Client.CompareAndSwap.
-func (p *Pipeline) CompareAndSwap(item *Item) Result { return p.addStore(link.CompareAndSwap, item) }
+func (p *Pipeline) CompareAndSwap(item *Item) Result {
+	return p.addStore(link.CompareAndSwap, item, false)
+}
 
 // Delete adds a Client.Delete.
 func (p *Pipeline) Delete(key string) Result {
@@ -196,4 +209,20 @@ func (p *Pipeline) Increment(key string, delta uint64) NumberResult {
 // Decrement adds a Client.Decrement.
 func (p *Pipeline) Decrement(key string, delta uint64) NumberResult {
 	return NumberResult{p.add(link.Request{Op: link.Decrement, Key: key, Delta: delta})}
+}
+
+// IncrementOrCreate adds a Client.IncrementOrCreate.
+func (p *Pipeline) IncrementOrCreate(key string, delta, initial uint64, expiration int32) NumberResult {
+	return p.addCountOrCreate(link.Increment, key, delta, initial, expiration)
+}
+
+// DecrementOrCreate adds a Client.DecrementOrCreate.
+func (p *Pipeline) DecrementOrCreate(key string, delta, initial uint64, expiration int32) NumberResult {
+	return p.addCountOrCreate(link.Decrement, key, delta, initial, expiration)
+}
+
+func (p *Pipeline) addCountOrCreate(op link.Op, key string, delta, initial uint64, expiration int32) NumberResult {
+	return NumberResult{p.add(link.Request{
+		Op: op, Key: key, Delta: delta, Create: true, Initial: initial, Expiration: expiration,
+	})}
 }

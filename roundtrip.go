@@ -62,6 +62,8 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	)
 	name := s.addr.String()
 	switch {
+	case errors.Is(err, link.ErrUnsupported):
+		return &OpError{Op: op.String(), Server: name, Err: ErrNotSupported}
 	case errors.As(err, &refused):
 		return &ServerError{Op: op.String(), Server: name, Kind: refused.Kind, Message: refused.Message}
 	case errors.As(err, &nonsense):
@@ -69,10 +71,18 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):
-		changes := op != link.Get && op != link.Version
-		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes}
+		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes(op)}
 	}
 	return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, err)}
+}
+
+// changes reports whether op leaves a trace on the server.
+func changes(op link.Op) bool {
+	switch op {
+	case link.Get, link.Inspect, link.Version, link.Stats:
+		return false
+	}
+	return true
 }
 
 // gaveUp makes sure that the error of ctx is in err when ctx is why a call has

@@ -54,6 +54,30 @@ func (c *Client) PrependContext(ctx context.Context, item *Item) error {
 	return c.store(ctx, link.Prepend, item)
 }
 
+// AppendOrCreate is Append that stores the item, with its Flags and Expiration,
+// if there is none. Meta command ms, mode A, with N; ErrNotSupported in the other
+// protocols. Servers before 1.6.20 never create: ErrNotStored.
+func (c *Client) AppendOrCreate(ctx context.Context, item *Item) error {
+	return c.storeOrCreate(ctx, link.Append, item)
+}
+
+// PrependOrCreate is Prepend that stores the item, with its Flags and
+// Expiration, if there is none. Meta command ms, mode P, with N; ErrNotSupported
+// in the other protocols. Servers before 1.6.20 never create: ErrNotStored.
+func (c *Client) PrependOrCreate(ctx context.Context, item *Item) error {
+	return c.storeOrCreate(ctx, link.Prepend, item)
+}
+
+func (c *Client) storeOrCreate(ctx context.Context, op link.Op, item *Item) error {
+	if err := storable(item); err != nil {
+		return err
+	}
+	req := storing(op, item)
+	req.Create = true
+	_, err := c.roundTrip(ctx, &req)
+	return err
+}
+
 // CompareAndSwap stores the item if the stored one still has the version
 // item.CasID, else it returns ErrCASConflict, or ErrCacheMiss if there is none.
 // CasID comes from Get, GetMulti or GetAndTouch and is not changed. Meta command
