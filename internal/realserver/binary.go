@@ -95,6 +95,11 @@ func notFound(cfg Config, found []Binary, problems []string) error {
 // not run hides all others: nobody shall test another server than the one named.
 func discover() (found []Binary, problems []string) {
 	add := func(path, origin string) {
+		path, err := filepath.Abs(path) // a server runs in a folder of its own
+		if err != nil {
+			problems = append(problems, err.Error())
+			return
+		}
 		version, err := versionOf(path)
 		if err != nil {
 			problems = append(problems, err.Error())

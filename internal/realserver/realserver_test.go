@@ -202,6 +202,16 @@ func TestPreference(t *testing.T) {
 	}
 }
 
+func TestRelativePath(t *testing.T) {
+	binary, err := find(Config{})
+	if err != nil {
+		skip(t, err.Error())
+	}
+	t.Chdir(filepath.Dir(binary.Path))
+	t.Setenv("MEMCACHED", "./"+filepath.Base(binary.Path))
+	assert.NotEmpty(t, Start(t, Config{}).Version())
+}
+
 // ask sends one request and returns the first line of the reply.
 func ask(t *testing.T, s *Server, request string) string {
 	t.Helper()
