@@ -130,9 +130,7 @@ func (b *batch) share() {
 func (b *batch) perform(ctx context.Context) {
 	b.ctx = ctx
 	if err := ctx.Err(); err != nil {
-		for i := range b.shares {
-			b.shares[i].Err = err
-		}
+		b.refuse(err)
 		return
 	}
 	shares := make([]*link.Share, len(b.shares))
@@ -142,6 +140,13 @@ func (b *batch) perform(ctx context.Context) {
 	b.client.activity.Enter()
 	link.Gather(ctx, shares)
 	b.client.activity.Leave()
+}
+
+// refuse fails all shares with err, before anything is sent.
+func (b *batch) refuse(err error) {
+	for i := range b.shares {
+		b.shares[i].Err = err
+	}
 }
 
 // failures returns a *MultiError of the operations that have no answer or were

@@ -24,13 +24,6 @@ const (
 	reserve = 1 << 20
 )
 
-// copyValue returns v in memory of its own.
-func copyValue(v []byte) []byte {
-	out := make([]byte, len(v))
-	copy(out, v)
-	return out
-}
-
 // takeValue takes the value of a text reply, size bytes and CRLF, from the
 // start of b, behind its header, and gives it with reply to the next slot of k.
 // ok is false when b holds too little; a large value is begun then (k.body says
@@ -48,7 +41,7 @@ func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err e
 		return 0, false, errTerminator
 	}
 	if !k.gone.Load() {
-		reply.Value = copyValue(b[:size])
+		reply.Value = k.keep(b[:size])
 	}
 	*k.slot() = reply
 	return n, true, nil

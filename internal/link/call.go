@@ -35,6 +35,11 @@ type call struct {
 	got  atomic.Int32 // complete replies
 	gone atomic.Bool  // its caller has left: keep nothing
 
+	// Where values go; see keep.go.
+	arena     *Arena
+	chunk     []byte
+	chunkLeft int
+
 	// Of the value being read; see body.go.
 	body    bodyState
 	value   []byte
@@ -72,6 +77,7 @@ func (k *call) recycle() {
 	k.oneReq[0], k.oneReply[0], k.pending = Request{}, Reply{}, Reply{}
 	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
+	k.arena, k.chunk, k.chunkLeft = nil, nil, 0
 	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
 	k.got.Store(0)
 	k.link.calls.Put(k)

@@ -222,7 +222,7 @@ func (c *binaryCodec) result(k *call) (Reply, error) {
 			reply = c.hit()
 		}
 		if (k.reads() || op == Version) && !k.gone.Load() {
-			reply.Value = copyValue(body.Value)
+			reply.Value = k.keep(body.Value)
 		}
 		return reply, nil
 	case binary.StatusNotFound:

@@ -27,8 +27,9 @@ type Share struct {
 	call    *call // the window under way
 	dial    *dialing
 	retried bool
-	exact   bool  // ask by mg, however many keys
-	doubt   []int // replies that may be the stub of a lease
+	exact   bool   // ask by mg, however many keys
+	arena   *Arena // where values go; nil = into memory of their own
+	doubt   []int  // replies that may be the stub of a lease
 }
 
 // A window is what is asked of one server at a time: this many requests, or one
@@ -134,7 +135,11 @@ func (s *Share) note(k *call) {
 
 // start sends the first window if there is a connection, else begins to dial.
 func (s *Share) start(ctx context.Context) {
-	s.buf = make([]Reply, s.len())
+	if s.buf = s.buf[:cap(s.buf)]; len(s.buf) < s.len() {
+		s.buf = make([]Reply, s.len())
+	}
+	s.buf = s.buf[:s.len()]
+	clear(s.buf)
 	if s.len() == 0 {
 		return
 	}
@@ -221,6 +226,9 @@ func (s *Share) await(ctx context.Context) {
 		s.retried = true
 		s.buf = append(make([]Reply, 0, len(s.buf)), s.Replies...)[:len(s.buf)]
 		s.Replies = s.buf[:len(s.Replies)]
+		if s.arena != nil {
+			s.arena = new(Arena)
+		}
 	}
 	s.call = nil
 	if len(s.Replies) < len(s.buf) {

@@ -1,0 +1,103 @@
+package link
+
+import "context"
+
+// This file performs a large batch of gets in rounds: one window for each
+// server, all of them answered and taken, then the next. Nothing is under way
+// while the caller looks at what came, so it may do what it likes, for as long
+// as it likes.
+
+// Stream is what a stream needs again in each round. It may be used for one
+// stream after another, but not for two at a time.
+type Stream struct {
+	rounds []Share
+	asked  []*Share
+	next   []int // for each share, the first key that has not been asked for
+	memory []*Arena
+}
+
+const (
+	firstRound = 64      // keys of one server, while the size of values is unknown
+	roundBytes = 1 << 20 // of values that one server shall send in a round, about
+)
+
+// Run gets the keys of shares, round by round, and gives each reply that came to
+// take, with the share and the place of its key. The value is valid until take
+// returns. Run ends when all shares have ended or take returns false; a share
+// that failed has its Err, and Replies counts what it brought before.
+func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at int, r *Reply) bool) {
+	s.prepare(len(shares))
+	bytes, hits := 0, 0
+	for {
+		s.asked = s.asked[:0]
+		for i := range shares {
+			s.ask(i, &shares[i], bytes, hits)
+		}
+		if len(s.asked) == 0 {
+			return
+		}
+		Gather(ctx, s.asked)
+		for i := range shares {
+			round := &s.rounds[i]
+			if round.Keys == nil {
+				continue
+			}
+			from := s.next[i]
+			s.next[i] += len(round.Replies)
+			shares[i].Err = round.Err
+			if round.Err != nil || round.retried { // a reader may still write to what was given up
+				s.memory[i] = new(Arena)
+			}
+			if round.Err != nil {
+				round.buf = nil
+			}
+			for j := range round.Replies {
+				r := &round.Replies[j]
+				if r.Status == OK {
+					bytes += len(r.Value)
+					hits++
+				}
+				if !take(i, from+j, r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ask prepares the next round of a share, if it has one.
+func (s *Stream) ask(i int, share *Share, bytes, hits int) {
+	round := &s.rounds[i]
+	buf := round.buf
+	*round = Share{}
+	rest := share.Keys[s.next[i]:]
+	if len(rest) == 0 || share.Err != nil {
+		return
+	}
+	n := firstRound
+	if hits > 0 {
+		n = min(max(roundBytes*hits/max(bytes, 1), 1), windowRequests)
+	} else if s.next[i] > 0 {
+		n = windowRequests
+	}
+	if s.memory[i] == nil {
+		s.memory[i] = new(Arena)
+	}
+	s.memory[i].reset()
+	*round = Share{Link: share.Link, Keys: rest[:min(n, len(rest))], exact: true, arena: s.memory[i], buf: buf}
+	s.asked = append(s.asked, round)
+}
+
+func (s *Stream) prepare(n int) {
+	if cap(s.rounds) < n {
+		s.rounds, s.next, s.memory = make([]Share, n), make([]int, n), make([]*Arena, n)
+	}
+	s.rounds, s.next, s.memory = s.rounds[:n], s.next[:n], s.memory[:n]
+	clear(s.next)
+	for i := range s.rounds {
+		s.rounds[i] = Share{buf: s.rounds[i].buf}
+	}
+}
+
+// Taken is how many keys of a share have had their reply taken.
+func (s *Stream) Taken(share int) int { return s.next[share] }
