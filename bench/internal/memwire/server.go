@@ -109,7 +109,8 @@ func (s *Server) metaGet(dst, line []byte) []byte {
 			dst = append(append(dst, " k"...), key...)
 		case 'O':
 			dst = append(dst, ' ')
-			for _, c := range flags[i:end] { // short
+			//lint:ignore S1011 for so few bytes a loop beats a call
+			for _, c := range flags[i:end] {
 				dst = append(dst, c)
 			}
 		case 'q':
