@@ -52,6 +52,8 @@ func expand(template, prefix string, cas uint64) []byte {
 type generator struct {
 	rng  *rand.Rand
 	sent int // commands so far, which bounds the CAS values that exist
+
+	withLarge bool // with values near the limits
 }
 
 func newGenerator(seed uint64) *generator {
@@ -62,12 +64,22 @@ func (g *generator) chance(percent int) bool { return g.rng.IntN(100) < percent 
 
 func pick[T any](g *generator, from ...T) T { return from[g.rng.IntN(len(from))] }
 
+// textCommand is a template.
+type textCommand string
+
+func (c textCommand) wire(prefix string, cas uint64) []byte { return expand(string(c), prefix, cas) }
+func (c textCommand) String() string                        { return fmt.Sprintf("%.700q", c.wire("PREFIX", 1000)) }
+
 // script makes n commands.
-func (g *generator) script(n int) []string {
+func (g *generator) script(n int) []command {
 	g.sent = 0
-	script := make([]string, n)
+	script := make([]command, n)
 	for i := range script {
-		script[i] = g.command()
+		if g.withLarge && g.rng.IntN(50) == 0 {
+			script[i] = textCommand(g.large())
+		} else {
+			script[i] = textCommand(g.command())
+		}
 		g.sent++
 	}
 	return script
@@ -272,7 +284,7 @@ func (g *generator) large() string {
 	if g.chance(50) {
 		return fmt.Sprintf("ms %s %d%s\r\n", key, n, pick(g, "", " MA", " ME", " c", " q", " MP s")) + value
 	}
-	return fmt.Sprintf("%s %s 0 0 %d%s\r\n", pick(g, "set", "add", "append"), key, n, g.noreply()) + value
+	return fmt.Sprintf("%s %s 0 0 %d%s\r\n", pick(g, "set", "add", "append"), key, n, pick(g, "", "", " noreply")) + value
 }
 
 func (g *generator) metaSet() string {

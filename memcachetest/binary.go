@@ -110,6 +110,7 @@ func (c *conn) binaryCommand() bool {
 	}
 	b := c.in[c.rpos:]
 	if b[0] != magicRequest {
+		c.abort()
 		return false
 	}
 	h := binaryHeader{
@@ -146,10 +147,7 @@ func (c *conn) binaryCommand() bool {
 	case !h.wellFormed(), h.nkey > maxKey, !c.old && h.nbody > maxBody:
 		c.refuseBinary(&h, statusInvalid)
 	case c.noMemory && !storesBinary(h.op):
-		if !c.swallow(h.nvalue()) {
-			return false
-		}
-		c.binaryError(&h, statusNoMemory)
+		c.dropBinary(&h, statusNoMemory, h.nvalue())
 	default:
 		c.dispatchBinary(&h, extras, key)
 	}
@@ -243,6 +241,7 @@ func (c *conn) dispatchBinary(h *binaryHeader, extras, key []byte) {
 		c.binaryDone(h, 0)
 	case opNoop:
 		c.binaryDone(h, 0)
+		c.urgent = true
 	case opVersion:
 		_, version := c.srv.versionReply()
 		c.binaryReply(h, statusOK, 0, nil, nil, []byte(version))
@@ -258,11 +257,21 @@ func (c *conn) dispatchBinary(h *binaryHeader, extras, key []byte) {
 }
 
 func (c *conn) unknownBinary(h *binaryHeader, drop int) {
+	if c.old {
+		drop = max(int(int32(drop)), 0) // 1.6.18 takes it for negative above 2 GiB
+	}
+	c.dropBinary(h, statusUnknown, drop)
+}
+
+// dropBinary answers with an error, and drops so much of the input first. Only an
+// error with nothing to drop is sent at once.
+func (c *conn) dropBinary(h *binaryHeader, status binaryStatus, drop int) {
 	if !c.swallow(drop) {
 		c.abort()
 		return
 	}
-	c.binaryError(h, statusUnknown)
+	c.binaryError(h, status)
+	c.urgent = drop == 0
 }
 
 // binaryReply adds a packet to the output.
@@ -277,8 +286,10 @@ func (c *conn) binaryReply(h *binaryHeader, status binaryStatus, cas uint64, ext
 	c.out = append(append(append(c.out, extras...), key...), value...)
 }
 
+// binaryError adds an error, which is sent at once.
 func (c *conn) binaryError(h *binaryHeader, status binaryStatus) {
 	c.binaryReply(h, status, 0, nil, nil, []byte(statusText[status]))
+	c.urgent = true
 }
 
 // binaryDone answers success without a body, which a quiet opcode hides.
@@ -314,9 +325,7 @@ func (c *conn) binaryGet(h *binaryHeader, extras, key []byte) {
 		}
 		return
 	}
-	if h.op != opTouch {
-		it.held = c.batch.hold()
-	}
+	it.held = c.batch.hold()
 	if touch {
 		it.expires = c.st.clock.expiry(int64(binary.BigEndian.Uint32(extras)), now)
 	}
@@ -349,11 +358,7 @@ func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
 	}
 	if !c.st.fits(len(key), h.nvalue(), w.flags) {
 		c.st.refuse(key, h.op == opSet)
-		if !c.swallow(h.nvalue()) {
-			c.abort()
-			return
-		}
-		c.binaryError(h, statusTooLarge)
+		c.dropBinary(h, statusTooLarge, h.nvalue())
 		return
 	}
 	value, ok := c.readValue(h.nvalue())

@@ -3,7 +3,6 @@ package memcachetest
 // The meta commands: mg ms md ma mn me.
 
 import (
-	"bytes"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -32,7 +31,6 @@ const (
 
 // metaRequest is a meta command line, parsed.
 type metaRequest struct {
-	token   []byte   // the key as it was sent
 	key     []byte   // the key, base64 undone
 	flags   [][]byte // in the order of the request
 	binary  bool     // b
@@ -89,8 +87,7 @@ func (c *conn) errMissing() string {
 // returns an error line, or "". A letter that is unknown or comes twice ends the
 // reading; of other mistakes the last one is told.
 func (c *conn) parseMeta(r *metaRequest, first int) string {
-	r.token = c.tokens[1]
-	r.key = r.token
+	r.key = c.tokens[1]
 	r.delta = 1
 	r.flags = c.tokens[first:]
 	var seen [256]bool
@@ -145,7 +142,7 @@ func (c *conn) parseFlag(r *metaRequest, letter byte, arg []byte) (e string, ok 
 	switch letter {
 	case 'b':
 		r.binary = true
-		r.key, ok = decodeKey(r.token)
+		r.key, ok = decodeKey(c.tokens[1])
 		return errBase64, ok
 	case 'v':
 		r.value = true
@@ -201,15 +198,53 @@ func (r *metaRequest) opaqueFits() bool {
 	return true
 }
 
-// decodeKey undoes base64 as memcached takes it: the standard alphabet, padded, and
-// never empty.
+// decodeKey undoes base64 as memcached does: bytes outside the standard alphabet are
+// passed over, the others must make whole groups of four, and a group with padding
+// is the last one that counts.
 func decodeKey(token []byte) ([]byte, bool) {
-	if bytes.IndexByte(token, '\r') >= 0 {
-		return nil, false // which the decoder would skip
+	var key []byte
+	var group uint32
+	n, padding, over := 0, 0, false
+	for _, c := range token {
+		value, ok := base64Value(c)
+		if !ok {
+			continue
+		}
+		n++
+		if over {
+			continue
+		}
+		if c == '=' {
+			padding++
+		}
+		group = group<<6 | value
+		if n%4 != 0 {
+			continue
+		}
+		if padding > 2 {
+			return nil, false
+		}
+		key = append(key, byte(group>>16), byte(group>>8), byte(group))
+		key = key[:len(key)-padding]
+		group, over = 0, padding > 0
 	}
-	key := make([]byte, base64.StdEncoding.DecodedLen(len(token)))
-	n, err := base64.StdEncoding.Decode(key, token)
-	return key[:n], err == nil && n > 0
+	return key, n > 0 && n%4 == 0
+}
+
+func base64Value(c byte) (uint32, bool) {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return uint32(c - 'A'), true
+	case c >= 'a' && c <= 'z':
+		return uint32(c-'a') + 26, true
+	case c >= '0' && c <= '9':
+		return uint32(c-'0') + 52, true
+	case c == '+':
+		return 62, true
+	case c == '/':
+		return 63, true
+	}
+	return 0, c == '='
 }
 
 // metaLine checks what mg, md and ma have in common and parses the line. It returns
@@ -239,10 +274,12 @@ func appendEcho(out []byte, r *metaRequest, f []byte) []byte {
 	case 'O':
 		out = append(append(out, ' '), f...)
 	case 'k':
-		out = append(append(out, " k"...), r.token...)
-		if r.binary {
-			out = append(out, " b"...)
+		out = append(out, " k"...)
+		if !r.binary {
+			return append(out, r.key...)
 		}
+		out = base64.StdEncoding.AppendEncode(out, r.key)
+		out = append(out, " b"...)
 	}
 	return out
 }
@@ -423,11 +460,11 @@ func (c *conn) metaSet() {
 		mode: setMode(&r), key: r.key, binaryKey: r.binary, flags: r.clientFlags,
 		cas: r.cas, markStale: r.invalid, noMemory: c.noMemory,
 	}
-	c.leftCAS = newCAS{}
 	if !c.st.fits(len(r.key), length, r.clientFlags) {
 		c.refuseTooLarge(r.key, true, length)
 		return
 	}
+	c.leftCAS = newCAS{}
 	switch {
 	case r.newCAS.value != 0:
 		w.newCAS = r.newCAS
