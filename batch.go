@@ -3,6 +3,7 @@ package memcache
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/vaquero-cache/memcache/internal/link"
@@ -149,9 +150,12 @@ func (b *batch) refuse(err error) {
 	}
 }
 
-// failures returns a *MultiError of the operations that have no answer or were
-// refused and, with outcomes, of those that did not succeed; nil without any.
-func (b *batch) failures(outcomes bool) error {
+// failures returns what failed as a *MultiError, nil without any.
+func (b *batch) failures(outcomes bool) error { return multiError(b.failed(outcomes)) }
+
+// failed returns the operations that have no answer or were refused and, with
+// outcomes, those that did not succeed.
+func (b *batch) failed(outcomes bool) []Failure {
 	var list []Failure
 	for i := range b.shares {
 		s, share := b.servers[i], &b.shares[i]
@@ -161,7 +165,7 @@ func (b *batch) failures(outcomes bool) error {
 				continue
 			}
 			op, key := operation(share, j)
-			list = s.addFailure(list, s.outcome(b.ctx, op, reply), key)
+			list = s.addFailure(list, s.outcome(b.ctx, op, reply), op, key)
 		}
 		if share.Err == nil {
 			continue
@@ -173,13 +177,10 @@ func (b *batch) failures(outcomes bool) error {
 			if op != failed {
 				failed, err = op, s.failure(b.ctx, op, share.Err)
 			}
-			list = s.addFailure(list, err, key)
+			list = s.addFailure(list, err, op, key)
 		}
 	}
-	if list == nil {
-		return nil
-	}
-	return &MultiError{Failures: list}
+	return list
 }
 
 // result returns the reply to operation i of a batch of requests that has been
@@ -195,25 +196,33 @@ func (b *batch) result(i int) (*link.Reply, error) {
 	return reply, s.outcome(b.ctx, op, reply)
 }
 
-// operation returns operation j of share, and its key.
+// operation returns operation j of share, and the key that it is about.
 func operation(share *link.Share, j int) (op link.Op, key string) {
 	if share.Keys != nil {
 		return link.Get, share.Keys[j]
 	}
-	return share.Reqs[j].Op, share.Reqs[j].Key
+	r := &share.Reqs[j]
+	return r.Op, r.Key
 }
 
-// addFailure notes in list that s failed a key. The keys that it failed in the
-// same way are one Failure.
-func (s *server) addFailure(list []Failure, err error, key string) []Failure {
+// addFailure notes in list that s failed op for key. The keys that it failed in
+// the same way are one Failure.
+func (s *server) addFailure(list []Failure, err error, op link.Op, key string) []Failure {
 	name := s.addr.String()
-	for i := range list {
-		if f := &list[i]; f.Server == name && (f.Err == err || f.Err.Error() == err.Error()) {
-			f.Keys = append(f.Keys, key)
-			return list
-		}
+	same := func(f Failure) bool {
+		return f.Server == name && (f.Err == err || f.Err.Error() == err.Error())
 	}
-	return append(list, Failure{Server: name, Keys: []string{key}, Err: err})
+	at := slices.IndexFunc(list, same)
+	if at < 0 {
+		at = len(list)
+		list = append(list, Failure{Server: name, Err: err})
+	}
+	switch op {
+	case link.Version, link.FlushAll, link.Stats: // of the server itself
+	default:
+		list[at].Keys = append(list[at].Keys, key)
+	}
+	return list
 }
 
 // seen tells of keys whether they came before, by a table of hashes.

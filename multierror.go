@@ -20,12 +20,20 @@ type MultiError struct {
 // Failure is the keys of one server that failed in one way.
 type Failure struct {
 	Server string   // the server's address
-	Keys   []string // the keys that have no result because of Err
+	Keys   []string // the keys that have no result because of Err; none for Stats and the like
 
 	// Err is an *OpError, *ServerError, *ProtocolError or *ConnectTimeoutError.
 	// In batches that change items it may also be an outcome, as it is:
 	// ErrCacheMiss or ErrNotStored.
 	Err error
+}
+
+// multiError returns failures as an error, nil without any.
+func multiError(failures []Failure) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	return &MultiError{Failures: failures}
 }
 
 // Error names the servers and says how many keys each failed, not which.
@@ -35,11 +43,13 @@ func (e *MultiError) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
+		b.WriteString(f.Err.Error())
 		switch f.Err {
-		case ErrCacheMiss, ErrNotStored:
-			fmt.Fprintf(&b, "%v on server %s (%d keys)", f.Err, f.Server, len(f.Keys))
-		default: // it names the server
-			fmt.Fprintf(&b, "%v (%d keys)", f.Err, len(f.Keys))
+		case ErrCacheMiss, ErrNotStored, ErrNoServers: // the others name the server
+			fmt.Fprintf(&b, " on server %s", f.Server)
+		}
+		if len(f.Keys) > 0 {
+			fmt.Fprintf(&b, " (%d keys)", len(f.Keys))
 		}
 	}
 	return b.String()

@@ -49,7 +49,7 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 			stopped = !f(Hit{Key: key, Value: r.Value, Flags: r.Flags, CasID: r.CAS})
 		case link.Refused:
 			s := b.servers[i]
-			list = s.addFailure(list, s.outcome(ctx, link.Get, r), key)
+			list = s.addFailure(list, s.outcome(ctx, link.Get, r), link.Get, key)
 		}
 		return !stopped
 	})
@@ -62,15 +62,12 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 			s := b.servers[i]
 			err := s.failure(ctx, link.Get, share.Err)
 			for _, key := range share.Keys[stream.Taken(i):] {
-				list = s.addFailure(list, err, key)
+				list = s.addFailure(list, err, link.Get, key)
 			}
 		}
 	}
 	streams.Put(stream)
-	if list == nil {
-		return nil
-	}
-	return &MultiError{Failures: list}
+	return multiError(list)
 }
 
 var streams = sync.Pool{New: func() any { return new(link.Stream) }}
