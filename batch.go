@@ -26,7 +26,9 @@ type batch struct {
 	sizes   []int32 // of the shares
 	spots   []spot  // of the operations
 	shares  []link.Share
-	bySlot  []int32 // 1 + the share of the server with that slot, 0 = none
+	keys    []string      // of all shares
+	asked   []*link.Share // the shares once more, for link.Gather
+	bySlot  []int32       // 1 + the share of the server with that slot, 0 = none
 }
 
 // spot is the place of an operation in a batch.
@@ -42,7 +44,7 @@ func (c *Client) getting(keys []string) (*batch, error) {
 			return nil, ErrMalformedKey
 		}
 	}
-	b := &batch{client: c, spots: make([]spot, len(keys))}
+	b := c.newBatch(len(keys))
 	seen := newSeen(len(keys))
 	defer seen.release()
 	distinct := len(keys)
@@ -55,7 +57,8 @@ func (c *Client) getting(keys []string) (*batch, error) {
 		}
 	}
 	b.share()
-	all := make([]string, distinct)
+	b.keys = slices.Grow(b.keys[:0], distinct)[:distinct]
+	all := b.keys
 	for i, n := range b.sizes {
 		b.shares[i].Keys, all = all[:n:n], all[n:]
 	}
@@ -74,7 +77,7 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 			return nil, ErrMalformedKey
 		}
 	}
-	b := &batch{client: c, spots: make([]spot, len(reqs))}
+	b := c.newBatch(len(reqs))
 	for i := range reqs {
 		if err := b.place(i, reqs[i].Key); err != nil {
 			return nil, err
@@ -93,6 +96,37 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 		b.shares[b.spots[i].share].Reqs[b.spots[i].at] = reqs[i]
 	}
 	return b, nil
+}
+
+// newBatch returns a batch for n operations.
+func (c *Client) newBatch(n int) *batch {
+	b, ok := batches.Get().(*batch)
+	if !ok {
+		b = new(batch)
+	}
+	b.client = c
+	b.spots = slices.Grow(b.spots[:0], n)[:n]
+	return b
+}
+
+var batches sync.Pool
+
+// release lets the memory of b be used again, if nothing is left that might
+// still write to it. No part of b may be in use any more.
+func (b *batch) release() {
+	if len(b.spots) > keepTable {
+		return
+	}
+	for i := range b.shares {
+		if !b.shares[i].Clean() {
+			return
+		}
+	}
+	b.client, b.ctx = nil, nil
+	b.servers, b.sizes = b.servers[:0], b.sizes[:0]
+	clear(b.bySlot)
+	clear(b.spots)
+	batches.Put(b)
 }
 
 // place finds the server of operation i.
@@ -121,9 +155,9 @@ func (b *batch) shareOf(s *server) int32 {
 
 // share makes the shares, still empty.
 func (b *batch) share() {
-	b.shares = make([]link.Share, len(b.servers))
+	b.shares = slices.Grow(b.shares[:0], len(b.servers))[:len(b.servers)]
 	for i, s := range b.servers {
-		b.shares[i].Link = s.link
+		b.shares[i].Reuse(s.link)
 	}
 }
 
@@ -134,12 +168,12 @@ func (b *batch) perform(ctx context.Context) {
 		b.refuse(err)
 		return
 	}
-	shares := make([]*link.Share, len(b.shares))
-	for i := range shares {
-		shares[i] = &b.shares[i]
+	b.asked = b.asked[:0]
+	for i := range b.shares {
+		b.asked = append(b.asked, &b.shares[i])
 	}
 	b.client.activity.Enter()
-	link.Gather(ctx, shares)
+	link.Gather(ctx, b.asked)
 	b.client.activity.Leave()
 }
 

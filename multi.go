@@ -62,6 +62,7 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 		}
 	}
 	if whole {
+		b.release()
 		return items, nil
 	}
 	return items, b.failures(false)

@@ -67,6 +67,9 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		}
 	}
 	streams.Put(stream)
+	if list == nil {
+		b.release()
+	}
 	return multiError(list)
 }
 
