@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -260,6 +261,40 @@ func TestCancelWhileDialing(t *testing.T) {
 		assert.Zero(t, took)
 		close(release)
 		l.Close()
+	})
+}
+
+// What a call has left in the buffer goes out after it was given up: its outcome
+// is unknown, although not a byte of it has been sent.
+func TestGivenUpBeforeItWasSentMayHappenYet(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		var counted atomic.Int32
+		s := on(t, time.Minute, func(p *peer) {
+			<-release
+			for a := p.next(); a != nil; a = p.next() {
+				if a.words[0] == "ma" {
+					counted.Add(1)
+				}
+				p.say(a.answer())
+			}
+		})
+		stored := later(func() error {
+			_, err := s.Do(context.Background(), &Request{Op: Set, Key: "large", Value: large})
+			return err
+		})
+		reached(t, s.look(blockedWrite))
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		_, err := s.Do(ctx, &Request{Op: Increment, Key: "n", Delta: 1})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var lost *LostError
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Sent)
+		close(release)
+		require.NoError(t, <-stored)
+		s.wantValue(t, "behind")
+		assert.EqualValues(t, 1, counted.Load())
 	})
 }
 

@@ -51,7 +51,8 @@ func (c *conn) lost(k *call, err error) error {
 		return err
 	}
 	c.mu.Lock()
-	sent := k.end-uint64(k.size) < c.taken
+	// What a call that was given up has left in the buffer goes out yet.
+	sent := k.end-uint64(k.size) < c.taken || !c.turns.closed
 	c.mu.Unlock()
 	return &LostError{Err: err, Sent: sent}
 }

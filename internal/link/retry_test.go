@@ -38,7 +38,7 @@ func TestRetryTable(t *testing.T) {
 			for _, sent := range []bool{false, true} {
 				for _, came := range []bool{false, true} {
 					for _, answered := range []bool{false, true} {
-						c := &conn{taken: 100}
+						c := &conn{taken: 100, turns: turns{closed: true}}
 						k := new(Link).newCall()
 						k.single(&Request{Op: op})
 						k.end, k.size = 150, 50
