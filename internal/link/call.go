@@ -9,8 +9,8 @@ import (
 //
 // Until its turn has ended, the connection's reader writes to it without a
 // lock. Its caller looks at the result only after the turn is answered; of a
-// call that failed or was given up it may look at replies[:got] and nothing
-// else, and leaves the record to the garbage collector.
+// call that failed or was given up it may look at replies[:replied()] and
+// nothing else, and leaves the record to the garbage collector.
 type call struct {
 	turn
 	link *Link
@@ -34,6 +34,7 @@ type call struct {
 
 	got  atomic.Int32 // complete replies
 	gone atomic.Bool  // its caller has left: keep nothing
+	kept int32        // got when its caller left
 
 	// Where values go; see keep.go.
 	arena     *Arena
@@ -85,6 +86,14 @@ func (k *call) recycle() {
 
 // requests returns how many replies k waits for.
 func (k *call) requests() int { return len(k.replies) }
+
+// replied returns how many replies k's caller may look at.
+func (k *call) replied() int {
+	if k.gone.Load() {
+		return int(k.kept)
+	}
+	return int(k.got.Load())
+}
 
 // slot is where the next reply of k goes.
 func (k *call) slot() *Reply { return &k.replies[k.got.Load()] }

@@ -344,6 +344,40 @@ func TestAbandonedReplyIsNotKept(t *testing.T) {
 	assert.Less(t, allocated()-before, uint64(1<<20))
 }
 
+// What comes for a batch after it was given up is thrown away, and must not be
+// taken for what came in time: the values are missing.
+func TestAbandonedBatchHasOnlyWhatCameInTime(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, func(p *peer) {
+			for i := 0; ; i++ {
+				a := p.next()
+				if a == nil {
+					return
+				}
+				if i == 4 { // of the batch three have been answered
+					<-release
+				}
+				p.say(a.answer())
+			}
+		})
+		s.wantValue(t, "a")
+		k, c := s.newCall(), s.current[0].Load()
+		k.keys, k.replies = numbered(10), make([]Reply, 10)
+		require.NoError(t, s.sendOn(context.Background(), c, k))
+		reader := later(func() error { _, err := s.get("reader"); return err })
+		reached(t, func() bool { return k.got.Load() == 3 })
+		require.True(t, c.leave(k, false))
+		close(release)
+		require.NoError(t, <-reader)
+		assert.EqualValues(t, 10, k.got.Load())
+		assert.Equal(t, 3, k.replied())
+		for i, reply := range k.replies[:k.replied()] {
+			assert.Equal(t, valueOf(k.keys[i]), string(reply.Value))
+		}
+	})
+}
+
 // A large value whose caller leaves half way is dropped.
 func TestCancelInMidValue(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {

@@ -197,6 +197,7 @@ func (c *conn) leave(k *call, asleep bool) bool {
 		c.passFlushLocked(&k.turn, 0)
 	}
 	left := c.turns.leave(&k.turn) || c.err == errAbandoned
+	k.kept = k.got.Load() // those behind, delivered from here on, lack their values
 	k.gone.Store(left)
 	var woken *turn
 	if c.turns.reader == &k.turn {
