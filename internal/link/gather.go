@@ -27,6 +27,7 @@ type Share struct {
 	call    *call // the window under way
 	dial    *dialing
 	retried bool
+	before  bool   // the window was sent before, and may have been performed
 	exact   bool   // ask by mg, however many keys
 	arena   *Arena // where values go; nil = into memory of their own
 	doubt   []int  // replies that may be the stub of a lease
@@ -202,8 +203,9 @@ func (s *Share) next() {
 }
 
 func (s *Share) send(ctx context.Context) {
-	if s.conn, s.Err = s.Link.send(ctx, s.call); s.Err != nil {
-		s.call = nil
+	var err error
+	if s.conn, err = s.Link.send(ctx, s.call); err != nil {
+		s.fail(err)
 	}
 }
 
@@ -218,6 +220,7 @@ func (s *Share) await(ctx context.Context) {
 			s.note(k)
 		}
 		k.recycle()
+		s.before = false
 	case err == nil: // refused in a way that leaves the rest unanswered
 		s.fail(c.lost(k, errRefused))
 		return
@@ -231,7 +234,7 @@ func (s *Share) await(ctx context.Context) {
 			return
 		}
 		// The reader of the lost connection may still write to the old buffer.
-		s.retried = true
+		s.retried, s.before = true, wasSent(err)
 		s.buf = append(make([]Reply, 0, len(s.buf)), s.Replies...)[:len(s.buf)]
 		s.Replies = s.buf[:len(s.Replies)]
 		if s.arena != nil {
@@ -245,4 +248,4 @@ func (s *Share) await(ctx context.Context) {
 	}
 }
 
-func (s *Share) fail(err error) { s.call, s.Err = nil, err }
+func (s *Share) fail(err error) { s.call, s.Err = nil, alsoSent(err, s.before) }

@@ -131,17 +131,19 @@ func (l *Link) enter(ctx context.Context) error {
 // do brings k to an answer, on a second connection if the first had died while
 // it lay idle. The call returned is the one that was answered.
 func (l *Link) do(ctx context.Context, k *call) (*call, error) {
+	before := false // an earlier attempt may have been performed
 	for retried := false; ; retried = true {
 		c, err := l.send(ctx, k)
 		if err != nil {
-			return k, err
+			return k, alsoSent(err, before)
 		}
 		if err = c.await(ctx, k); err == nil {
 			return k, nil
 		}
 		if err = c.lost(k, err); k.gone.Load() || retried || !mayRepeat(c, k, err) {
-			return k, err
+			return k, alsoSent(err, before)
 		}
+		before = wasSent(err)
 		k = k.again()
 	}
 }

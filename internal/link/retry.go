@@ -69,3 +69,22 @@ func (k *call) again() *call {
 	n.reqs, n.keys, n.replies = k.reqs, k.keys, make([]Reply, len(k.replies))
 	return n
 }
+
+// wasSent reports whether err leaves open what became of a request.
+func wasSent(err error) bool {
+	var lost *LostError
+	return errors.As(err, &lost) && lost.Sent
+}
+
+// alsoSent returns err, the end of a call that was repeated, so that it says
+// that the attempt before may have been performed, if it may.
+func alsoSent(err error, before bool) error {
+	var lost *LostError
+	switch {
+	case !before:
+		return err
+	case errors.As(err, &lost):
+		return &LostError{Err: lost.Err, Sent: true}
+	}
+	return &LostError{Err: err, Sent: true}
+}

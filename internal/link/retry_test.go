@@ -165,6 +165,42 @@ func TestRetriedOnceOnly(t *testing.T) {
 	})
 }
 
+// The second attempt fails before it is sent. The first may have been performed,
+// and so the outcome is unknown.
+func TestRetryThatFailsSaysWhatTheFirstLeftOpen(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		for name, perform := range map[string]func(*stage) error{
+			"single": func(s *stage) error {
+				_, err := s.Do(context.Background(), &Request{Op: Set, Key: "k", Value: []byte("v")})
+				return err
+			},
+			"batch": func(s *stage) error {
+				share := &Share{Link: s.Link, Reqs: []Request{{Op: Set, Key: "k"}, {Op: Delete, Key: "l"}}}
+				Gather(context.Background(), []*Share{share})
+				return share.Err
+			},
+		} {
+			s := on(t, time.Second, func(p *peer) {
+				p.say(p.next().answer())
+				p.next()
+			})
+			dial := s.cfg.Dial
+			s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+				if s.dials.Load() > 0 {
+					return nil, errRefusedDial
+				}
+				return dial(ctx)
+			}
+			s.wantValue(t, "a")
+			err := perform(s)
+			require.ErrorIs(t, err, errRefusedDial, name)
+			var lost *LostError
+			require.ErrorAs(t, err, &lost, name)
+			assert.True(t, lost.Sent, name)
+		}
+	})
+}
+
 // On a connection that never answered nothing is repeated: a server that hangs
 // up on each connection must not be asked twice by everybody.
 func TestNoRetryOnAFreshConnection(t *testing.T) {
