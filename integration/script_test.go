@@ -257,6 +257,10 @@ func (g *generator) value() string {
 		for i := range b {
 			b[i] = pick[byte](g, 'a', 'b', 0, '\r', '\n', ' ', 0xff, '1')
 		}
+		// For a number in white space alone, memcached looks behind the value.
+		if len(bytes.TrimSpace(b)) == 0 {
+			return "a"
+		}
 		return string(b)
 	}
 	return strings.Repeat("v", pick(g, 100, 500, 1000))

@@ -144,7 +144,7 @@ func (st *store) put(w *write, now int64) (*item, storeResult) {
 		} else {
 			joined.value = append(append(joined.value, w.value...), old.value...)
 		}
-		joined.flags, joined.expires = old.flags, old.expires
+		joined.flags, joined.expires, joined.binaryKey = old.flags, old.expires, false
 		return st.insert(&joined, now), stored
 	}
 	return st.insert(w, now), stored
