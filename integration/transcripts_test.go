@@ -50,6 +50,13 @@ func TestVectorsAgainstRealServers(t *testing.T) {
 
 func TestVectorsThroughMemcachedProxy(t *testing.T) {
 	const version = "1.6.45" // the one that was recorded
+	proxy := startMemcachedProxy(t, version)
+	replayAgainst(t, []string{"proxy"}, func(string) server { return proxy })
+}
+
+// startMemcachedProxy starts memcached as a proxy in front of another one.
+func startMemcachedProxy(t *testing.T, version string) *realserver.Server {
+	t.Helper()
 	backend := realserver.Start(t, realserver.Config{Version: version, Args: []string{"-t", "1"}})
 	config := filepath.Join(t.TempDir(), "proxy.lua")
 	_, port, err := net.SplitHostPort(backend.Addr())
@@ -67,10 +74,9 @@ function mcp_config_routes(pool)
   mcp.attach(mcp.CMD_ANY_STORAGE, fg)
 end
 `, port), 0o644))
-	proxy := realserver.Start(t, realserver.Config{
+	return realserver.Start(t, realserver.Config{
 		Version: version, Args: []string{"-t", "1", "-o", "proxy_config=" + config},
 	})
-	replayAgainst(t, []string{"proxy"}, func(string) server { return proxy })
 }
 
 // replayAgainst runs every case that holds one of the versions' answers, on the
