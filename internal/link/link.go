@@ -5,7 +5,7 @@
 // become alike: one neutral Request and Reply, one codec picked for each server.
 //
 //	link.go      Link: a call's way to a connection and back
-//	gather.go    batches over several servers
+//	gather.go    batches over several servers; stream.go: in rounds
 //	protocol.go  which protocol a connection speaks
 //	gate.go      how many calls may be in flight
 //	dial.go      one dial at a time, and how long to wait after a failure
@@ -14,7 +14,7 @@
 //	flush.go     the flusher's part
 //	read.go      the reader's part
 //	turns.go     who has which part: a state machine without I/O
-//	call.go      a request under way; body.go: its value
+//	call.go      a request under way; body.go, keep.go: its value
 //	request.go   the neutral operation; codec*.go: its bytes
 //	wire.go      what the sockets of this platform can do
 package link
