@@ -10,7 +10,7 @@ import (
 
 const (
 	minAuthLine  = 7     // bytes with the line end; 1.6.45 closes on a shorter one
-	maxAuthToken = 16384 // bytes; 1.6.45 refuses a longer one
+	maxAuthToken = 16384 // bytes; a longer one is refused
 )
 
 const (
@@ -36,7 +36,11 @@ func (c *conn) authenticate() {
 	case !ok:
 		c.reply(errUnauthenticated)
 		return
-	case !c.old && length > maxAuthToken:
+	case length <= maxAuthToken:
+	case c.old:
+		c.swallowAll() // 1.6.18 waits for what its buffer cannot hold
+		return
+	default:
 		c.reply(errAuthLength)
 		return
 	}
@@ -60,6 +64,14 @@ func (c *conn) authenticate() {
 	}
 	c.trusted = true
 	c.reply("STORED")
+}
+
+// swallowAll drops whatever comes until the client ends the connection.
+func (c *conn) swallowAll() {
+	for c.fill() {
+		c.rpos = c.wpos
+	}
+	c.abort()
 }
 
 // authLength reads the length of the value out of a set line, the rest of which

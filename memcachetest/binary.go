@@ -1,12 +1,12 @@
 package memcachetest
 
-// The binary protocol: packets with a header of 24 bytes, extras, key, value.
+// The binary protocol: packets with a header of 24 bytes, extras, key, value. What
+// the commands do is in binarycommands.go.
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 const (
@@ -84,13 +84,13 @@ type binaryHeader struct {
 	quiet  bool
 	nkey   int
 	nextra int
-	nbody  int
+	nbody  int64
 	opaque uint32
 	cas    uint64
 }
 
 // nvalue is the length of the value: what the body has behind extras and key.
-func (h *binaryHeader) nvalue() int { return h.nbody - h.nextra - h.nkey }
+func (h *binaryHeader) nvalue() int64 { return h.nbody - int64(h.nextra+h.nkey) }
 
 // need waits until n bytes of input are there. Replies are written before it waits.
 func (c *conn) need(n int) bool {
@@ -117,7 +117,7 @@ func (c *conn) binaryCommand() bool {
 		opcode: b[1], op: b[1],
 		nkey:   int(binary.BigEndian.Uint16(b[2:])),
 		nextra: int(b[4]),
-		nbody:  int(binary.BigEndian.Uint32(b[8:])),
+		nbody:  int64(binary.BigEndian.Uint32(b[8:])),
 		opaque: binary.BigEndian.Uint32(b[12:]),
 		cas:    binary.BigEndian.Uint64(b[16:]),
 	}
@@ -140,7 +140,7 @@ func (c *conn) binaryCommand() bool {
 		return c.refusePersonality(&h, reaction)
 	}
 	switch {
-	case front > h.nbody:
+	case int64(front) > h.nbody:
 		c.refuseBinary(&h, statusUnknown)
 	case c.srv.cfg.SASLUsers != nil && !c.trusted && !allowedBeforeSASL(h.op):
 		c.refuseBinary(&h, statusAuth)
@@ -207,7 +207,7 @@ func (h *binaryHeader) wellFormed() bool {
 	case opVersion, opNoop, opQuit, opSASLList:
 		return h.nbody == 0
 	case opFlush:
-		return h.nkey == 0 && h.nbody == h.nextra && (h.nextra == 0 || h.nextra == 4)
+		return h.nkey == 0 && h.nbody == int64(h.nextra) && (h.nextra == 0 || h.nextra == 4)
 	case opSet, opAdd, opReplace:
 		return h.nextra == 8 && h.nkey > 0
 	case opGet, opGetK, opDelete:
@@ -256,16 +256,16 @@ func (c *conn) dispatchBinary(h *binaryHeader, extras, key []byte) {
 	}
 }
 
-func (c *conn) unknownBinary(h *binaryHeader, drop int) {
+func (c *conn) unknownBinary(h *binaryHeader, drop int64) {
 	if c.old {
-		drop = max(int(int32(drop)), 0) // 1.6.18 takes it for negative above 2 GiB
+		drop = max(int64(int32(drop)), 0) // 1.6.18 takes it for negative above 2 GiB
 	}
 	c.dropBinary(h, statusUnknown, drop)
 }
 
 // dropBinary answers with an error, and drops so much of the input first. Only an
 // error with nothing to drop is sent at once.
-func (c *conn) dropBinary(h *binaryHeader, status binaryStatus, drop int) {
+func (c *conn) dropBinary(h *binaryHeader, status binaryStatus, drop int64) {
 	if !c.swallow(drop) {
 		c.abort()
 		return
@@ -297,176 +297,4 @@ func (c *conn) binaryDone(h *binaryHeader, cas uint64) {
 	if !h.quiet {
 		c.binaryReply(h, statusOK, cas, nil, nil, nil)
 	}
-}
-
-// binaryGet answers the reads, and touch, which returns what gat does but the
-// value.
-func (c *conn) binaryGet(h *binaryHeader, extras, key []byte) {
-	c.st.mu.Lock()
-	defer c.st.mu.Unlock()
-	now := c.st.clock.now()
-	touch := len(extras) > 0
-	withKey := h.op == opGetK || h.op == opGATK
-	how := accessGet
-	switch h.op {
-	case opTouch:
-		how = accessTouch
-	case opGAT, opGATK:
-		how = accessGet | accessTouch
-	}
-	it := c.st.fetch(key, how, now)
-	if it == nil {
-		switch {
-		case h.quiet:
-		case withKey:
-			c.binaryReply(h, statusNotFound, 0, nil, key, nil)
-		default:
-			c.binaryError(h, statusNotFound)
-		}
-		return
-	}
-	it.held = c.batch.hold()
-	if touch {
-		it.expires = c.st.clock.expiry(int64(binary.BigEndian.Uint32(extras)), now)
-	}
-	var flags [4]byte
-	binary.BigEndian.PutUint32(flags[:], it.flags)
-	value := it.value
-	if h.op == opTouch {
-		value = nil
-	}
-	if !withKey {
-		key = nil
-	}
-	c.binaryReply(h, statusOK, it.cas, flags[:], key, value)
-}
-
-var binaryModes = map[byte]storeMode{
-	opSet: modeSet, opAdd: modeAdd, opReplace: modeReplace,
-	opAppend: modeAppend, opPrepend: modePrepend,
-}
-
-func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
-	w := write{mode: binaryModes[h.op], key: key, cas: h.cas, noMemory: c.noMemory}
-	var exptime int64
-	if len(extras) > 0 {
-		w.flags = binary.BigEndian.Uint32(extras)
-		exptime = int64(binary.BigEndian.Uint32(extras[4:]))
-		if h.cas != 0 {
-			w.mode = modeCAS
-		}
-	}
-	if !c.st.fits(len(key), h.nvalue(), w.flags) {
-		c.st.refuse(key, h.op == opSet)
-		c.dropBinary(h, statusTooLarge, h.nvalue())
-		return
-	}
-	value, ok := c.readValue(h.nvalue())
-	if !ok {
-		c.abort()
-		return
-	}
-	w.value = value
-
-	c.st.mu.Lock()
-	defer c.st.mu.Unlock()
-	now := c.st.clock.now()
-	w.expires = c.st.clock.expiry(exptime, now)
-	it, result := c.st.put(&w, now)
-	switch {
-	case result == stored:
-		c.binaryDone(h, it.cas)
-	case result == noMemory:
-		c.binaryError(h, statusNoMemory)
-	case result == exists, result == notStored && h.op == opAdd:
-		c.binaryError(h, statusExists)
-	case result == notFound, result == notStored && h.op == opReplace:
-		c.binaryError(h, statusNotFound)
-	default:
-		c.binaryError(h, statusNotStored)
-	}
-}
-
-func (c *conn) binaryDelete(h *binaryHeader, key []byte) {
-	c.st.mu.Lock()
-	defer c.st.mu.Unlock()
-	switch c.st.delete(key, h.cas, c.st.clock.now()) {
-	case stored:
-		c.binaryDone(h, 0)
-	case exists:
-		c.binaryError(h, statusExists)
-	default:
-		c.binaryError(h, statusNotFound)
-	}
-}
-
-func (c *conn) binaryDelta(h *binaryHeader, extras, key []byte) {
-	by := binary.BigEndian.Uint64(extras)
-	initial := binary.BigEndian.Uint64(extras[8:])
-	exptime := binary.BigEndian.Uint32(extras[16:])
-
-	c.st.mu.Lock()
-	defer c.st.mu.Unlock()
-	now := c.st.clock.now()
-	it, n, result := c.st.delta(&change{key: key, down: h.op == opDecr, by: by, cas: h.cas}, now)
-	switch result {
-	case deltaMissing:
-		if exptime == neverCreate {
-			c.binaryError(h, statusNotFound)
-			return
-		}
-		n = initial
-		it = c.st.insert(&write{
-			key: key, value: strconv.AppendUint(nil, n, 10),
-			expires: c.st.clock.expiry(int64(exptime), now),
-		}, now)
-	case deltaExists:
-		c.binaryError(h, statusExists)
-		return
-	case deltaNotNumeric:
-		c.binaryError(h, statusNotNumeric)
-		return
-	}
-	if !h.quiet {
-		c.binaryReply(h, statusOK, it.cas, nil, nil, binary.BigEndian.AppendUint64(nil, n))
-	}
-}
-
-func (c *conn) binaryFlush(h *binaryHeader, extras []byte) {
-	exptime := int64(0)
-	if len(extras) > 0 {
-		exptime = int64(binary.BigEndian.Uint32(extras))
-	}
-	c.st.flushAll(exptime)
-	c.binaryDone(h, 0)
-}
-
-// binaryStat sends one packet for each statistic and an empty one at the end.
-func (c *conn) binaryStat(h *binaryHeader, group string) {
-	list, outcome := c.statGroup(group)
-	if outcome != statsList && outcome != statsReset {
-		c.binaryError(h, statusNotFound)
-		return
-	}
-	for _, s := range list {
-		c.binaryReply(h, statusOK, 0, nil, []byte(s.name), []byte(s.value))
-	}
-	c.binaryReply(h, statusOK, 0, nil, nil, nil)
-}
-
-func (c *conn) binarySASL(h *binaryHeader, mechanism string) {
-	if c.srv.cfg.SASLUsers == nil {
-		c.unknownBinary(h, h.nvalue())
-		return
-	}
-	if h.op == opSASLList {
-		c.binaryReply(h, statusOK, 0, nil, nil, []byte(saslMechanism))
-		return
-	}
-	data, ok := c.readValue(h.nvalue())
-	if !ok {
-		c.abort()
-		return
-	}
-	c.sasl(h, mechanism, data)
 }

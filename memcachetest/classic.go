@@ -93,7 +93,7 @@ func (c *conn) refuseLine(at int) {
 		return
 	}
 	c.reply(errFormat)
-	if !c.swallow(length + 2) {
+	if !c.swallowValue(length) {
 		c.abort()
 	}
 }
@@ -166,7 +166,7 @@ func (c *conn) set(mode storeMode) {
 		return
 	}
 	w := write{mode: mode, key: key, flags: uint32(flags), cas: cas, noMemory: c.noMemory}
-	if !c.st.fits(len(key), length, w.flags) {
+	if !c.st.fits(len(key), int64(length), w.flags) {
 		c.refuseTooLarge(key, mode == modeSet, length)
 		return
 	}

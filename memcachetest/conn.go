@@ -244,17 +244,20 @@ func (c *conn) readBody(n int) (value []byte, framed, whole bool) {
 
 // swallow reads n bytes and drops them. It reports false when the connection
 // ended first.
-func (c *conn) swallow(n int) bool {
+func (c *conn) swallow(n int64) bool {
 	for n > 0 {
 		if c.rpos == c.wpos && (!c.flushEarlier() || !c.fill()) {
 			return false
 		}
-		step := min(n, c.wpos-c.rpos)
-		c.rpos += step
+		step := min(n, int64(c.wpos-c.rpos))
+		c.rpos += int(step)
 		n -= step
 	}
 	return true
 }
+
+// swallowValue reads a value of n bytes and what ends it, and drops them.
+func (c *conn) swallowValue(n int) bool { return c.swallow(int64(n) + int64(len("\r\n"))) }
 
 // reply adds a line to the output, unless the command asked for none.
 func (c *conn) reply(line string) {

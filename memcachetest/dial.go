@@ -22,7 +22,7 @@ func (s *Server) Dial(_ context.Context, _, _ string) (net.Conn, error) {
 		near.Close()
 		return nil, refused(s.Addr())
 	}
-	s.front.wg.Go(func() { s.front.serve(p) })
+	go s.front.serve(p)
 	return near, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // peer is one connection of a front.
@@ -117,12 +118,12 @@ func (f *front) accept(ln net.Listener) {
 			nc = tls.Server(nc, f.tls)
 		}
 		if p := f.admit(nc); p != nil {
-			f.wg.Go(func() { f.serve(p) })
+			go f.serve(p)
 		}
 	}
 }
 
-// admit makes nc one of the connections, or closes it and returns nil.
+// admit makes nc one of the connections, for serve, or closes it and returns nil.
 func (f *front) admit(nc net.Conn) peer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,20 +133,27 @@ func (f *front) admit(nc net.Conn) peer {
 	}
 	if len(f.peers) >= f.maxPeers {
 		f.turned.Add(1)
-		f.wg.Go(func() {
-			nc.Write([]byte("ERROR Too many open connections\r\n"))
-			nc.Close()
-		})
+		f.wg.Go(func() { turnAway(nc) })
 		return nil
 	}
 	f.last++
 	p := f.newPeer(nc, f.last)
 	f.peers[p] = struct{}{}
+	f.wg.Add(1)
 	return p
+}
+
+// turnAway tells a client, which may not be listening, that there are too many.
+func turnAway(nc net.Conn) {
+	const patience = time.Second
+	nc.SetDeadline(time.Now().Add(patience))
+	nc.Write([]byte("ERROR Too many open connections\r\n"))
+	nc.Close()
 }
 
 // serve serves an admitted connection to its end.
 func (f *front) serve(p peer) {
+	defer f.wg.Done()
 	p.serve()
 	p.close()
 	f.mu.Lock()

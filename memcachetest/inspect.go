@@ -16,8 +16,8 @@ type Item struct {
 	Key   string
 	Value []byte
 	Flags uint32
-	// TTL is the time left, rounded to nothing; 0 means that the item never expires,
-	// and to Set a negative one means that it is over already.
+	// TTL is the time left; 0 means that the item never expires. Set takes a negative
+	// one for an item that is over already.
 	TTL time.Duration
 	// CAS is the item's version. Set takes 0 as the server's next one.
 	CAS uint64
@@ -48,8 +48,8 @@ func (it *item) export(now int64) Item {
 	return out
 }
 
-// Set stores an item, whatever its size and the memory limit. It does not keep or
-// change Value.
+// Set stores an item, whatever its size; others are evicted if the memory limit asks
+// for it. It does not keep or change Value.
 func (s *Server) Set(item Item) {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()

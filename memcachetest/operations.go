@@ -135,7 +135,7 @@ func (st *store) put(w *write, now int64) (*item, storeResult) {
 			return nil, exists
 		}
 		joined := *w
-		if !st.fits(len(w.key), len(old.value)+len(w.value), old.flags) {
+		if !st.fits(len(w.key), int64(len(old.value)+len(w.value)), old.flags) {
 			return nil, notStored
 		}
 		joined.value = make([]byte, 0, len(old.value)+len(w.value))

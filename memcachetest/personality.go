@@ -39,7 +39,7 @@ func AddOnly() Personality {
 }
 
 // FakeClassic is a fake of the usual kind: it knows what a simple classic client
-// sends, and falls over on anything else, version 1 of the protocol's get included.
+// sends, gets but not get, and closes the connection on anything else.
 func FakeClassic() Personality {
 	return Personality{
 		Commands: []string{

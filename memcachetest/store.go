@@ -97,9 +97,9 @@ func (st *store) reserveCAS() newCAS {
 }
 
 // fits tells whether an item of this size may be stored at all.
-func (st *store) fits(nkey, nvalue int, flags uint32) bool {
+func (st *store) fits(nkey int, nvalue int64, flags uint32) bool {
 	// The value alone first: its length may be any number, and the sum overflow.
-	return nvalue <= st.maxItem && itemSize(nkey, nvalue, flags) <= st.maxItem
+	return nvalue <= int64(st.maxItem) && itemSize(nkey, int(nvalue), flags) <= st.maxItem
 }
 
 // peek finds a live item and leaves no trace of it on a hit.

@@ -282,3 +282,14 @@ func parsePattern(s string) (part, error) {
 	}
 	return part{}, fmt.Errorf("unknown part %q", s)
 }
+
+// Sent returns all fixed bytes that the case sends, in one piece.
+func (c *Case) Sent() []byte {
+	var all []byte
+	for _, s := range c.steps {
+		for _, p := range s.send {
+			all = append(all, p.bytes...)
+		}
+	}
+	return all
+}
