@@ -251,7 +251,8 @@ func (g *generator) value() string {
 	case n < 40:
 		return pick(g, "0", "5", "10", "99", "100", "18446744073709551615", "9")
 	case n < 50:
-		return pick(g, "", " 7", "7 ", "7  x", "7x", "-5", "+5", "111111111111111111111", "00000000000000000000000012", "0x10", "\t8", "8\t9", "1\x002")
+		// No minus: for a number above 2^63 memcached looks for one behind the value too.
+		return pick(g, "", " 7", "7 ", "7  x", "7x", "+5", "111111111111111111111", "00000000000000000000000012", "0x10", "\t8", "8\t9", "1\x002")
 	case n < 98:
 		b := make([]byte, g.rng.IntN(60))
 		for i := range b {
