@@ -44,7 +44,7 @@
 //
 //   - An item expires at its exact time, where memcached's clock ticks once a second
 //     and may take a second off.
-//   - flush_all removes all that is stored, where memcached keeps what was stored
+//   - flush_all removes all that is stored, where memcached may keep what was stored
 //     within the same second.
 //   - The seconds since the last access (the l flag of mg) count from every fetch,
 //     where memcached does not note each of them.
