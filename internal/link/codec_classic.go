@@ -12,14 +12,18 @@ type classicCodec struct {
 }
 
 func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
-	if k.keys != nil {
-		return classic.AppendGets(dst, k.keys...)
-	}
 	out = dst
-	for i := range k.reqs {
-		if out, err = c.appendRequest(out, &k.reqs[i]); err != nil {
-			return dst, err
-		}
+	if k.keys != nil {
+		out, err = classic.AppendGets(dst, k.keys...)
+	}
+	for i := 0; i < len(k.reqs) && err == nil; i++ {
+		out, err = c.appendRequest(out, &k.reqs[i])
+	}
+	if err == classic.ErrKeyByte {
+		err = ErrUnsupported
+	}
+	if err != nil {
+		return dst, err
 	}
 	k.many = len(k.reqs) > 1
 	return out, nil

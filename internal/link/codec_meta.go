@@ -8,9 +8,9 @@ import (
 )
 
 // metaCodec speaks the meta protocol, and the classic one for large batches and
-// for the three commands that meta lacks or gives another meaning: version,
-// flush_all, and touch (a meta read would take the right to recompute a stale
-// item). Both may be mixed on a connection.
+// for the commands that meta lacks or gives another meaning: version, flush_all,
+// stats, and touch (a meta read would take the right to recompute a stale item).
+// Both may be mixed on a connection. Keys that are no text are sent as base64.
 //
 // Each meta request carries an opaque, a counter of the connection in base 36.
 // Replies come in order, so the expected one is known and comparing bytes
@@ -58,7 +58,11 @@ const getFields = meta.FieldValue | itemFields
 
 func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
 	if k.lines = k.keys != nil && !m.pure && !k.exact && len(k.keys) > requestsPerTurn; k.lines {
-		return m.classic.append(dst, k)
+		out, err := m.classic.append(dst, k)
+		if err != ErrUnsupported {
+			return out, err
+		}
+		k.lines = false // a key that classic cannot say
 	}
 	k.opaque = m.next
 	out, err := m.appendRequests(dst, k)
@@ -70,9 +74,27 @@ func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
 	return out, nil
 }
 
-// isClassic lists the operations for which there is no meta command, or one
-// that means something else.
-func isClassic(op Op) bool { return op == Touch || op == FlushAll || op == Version || op == Stats }
+// isClassic tells of requests for which there is no meta command, or one that
+// means something else. The classic touch cannot say every key.
+func isClassic(r *Request) bool {
+	switch r.Op {
+	case FlushAll, Version, Stats:
+		return true
+	case Touch:
+		return isText(r.Key)
+	}
+	return false
+}
+
+// isText reports whether key may stand in a line as it is.
+func isText(key string) bool {
+	for i := range len(key) {
+		if key[i] <= ' ' || key[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
 
 // requestsPerTurn is how many requests of one connection memcached serves
 // before it looks after the others (its option -R, by default). A batch of more
@@ -85,7 +107,12 @@ func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) 
 	out, m.get.Want = dst, getFields
 	for i, key := range k.keys {
 		m.get.Key, m.get.Opaque = key, appendOpaque(m.digits[:0], k.opaque+uint32(i))
-		if out, err = meta.AppendGet(out, &m.get); err != nil {
+		m.get.Base64 = false
+		if out, err = meta.AppendGet(out, &m.get); err == meta.ErrKeyByte {
+			m.get.Base64 = true
+			out, err = meta.AppendGet(out, &m.get)
+		}
+		if err != nil {
 			return dst, err
 		}
 	}
@@ -98,11 +125,21 @@ func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) 
 }
 
 func (m *metaCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte, error) {
-	if isClassic(r.Op) {
+	if isClassic(r) {
 		return m.classic.appendRequest(dst, r)
 	}
+	out, err := appendMeta(dst, r, opaque, false)
+	if err == meta.ErrKeyByte {
+		return appendMeta(dst, r, opaque, true)
+	}
+	return out, err
+}
+
+// appendMeta is appendRequest for what meta has a command for. With base64 the
+// key is sent in that form, to be stored as the bytes that it is.
+func appendMeta(dst []byte, r *Request, opaque uint32, base64 bool) ([]byte, error) {
 	var digits [8]byte
-	common := meta.Common{Key: r.Key, Opaque: appendOpaque(digits[:0], opaque)}
+	common := meta.Common{Key: r.Key, Base64: base64, Opaque: appendOpaque(digits[:0], opaque)}
 	switch {
 	case r.Op.stores():
 		set := meta.SetRequest{Common: common, Value: r.Value, Mode: metaMode(r.Op), ClientFlags: r.Flags, TTL: r.Expiration}
@@ -121,6 +158,8 @@ func (m *metaCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte
 		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: itemFields | detailFields, NoBump: true})
 	case r.Op == GetAndTouch:
 		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Want: getFields, Args: meta.ArgTTL, TTL: r.Expiration})
+	case r.Op == Touch:
+		return meta.AppendGet(dst, &meta.GetRequest{Common: common, Args: meta.ArgTTL, TTL: r.Expiration})
 	case r.Op == Delete:
 		return meta.AppendDelete(dst, &meta.DeleteRequest{Common: common})
 	default: // Increment, Decrement
@@ -156,7 +195,7 @@ func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) 
 	}
 	want := int32(k.requests())
 	for k.got.Load() < want {
-		if isClassic(k.op()) {
+		if k.keys == nil && isClassic(k.request()) {
 			n, state, err := m.classic.consumeLine(k, b[used:])
 			used += n
 			if err != nil {
@@ -265,7 +304,7 @@ func (m *metaCodec) result(k *call) (Reply, error) {
 		return m.found(k, meta.CodeDone, r.ItemSize)
 	case r.Code == meta.CodeValue && counts, r.Code == meta.CodeDone && !counts:
 		return Reply{Status: OK}, nil
-	case r.Code == meta.CodeNotFound:
+	case r.Code == meta.CodeNotFound, r.Code == meta.CodeMiss && op == Touch:
 		return Reply{Status: Miss}, nil
 	case r.Code == meta.CodeNotStored:
 		return Reply{Status: NotStored}, nil

@@ -237,3 +237,62 @@ func TestStatsInPieces(t *testing.T) {
 		assert.True(t, errors.Is(err, errMispaired), fmt.Sprint(err))
 	})
 }
+
+func TestKeysOfAnyBytes(t *testing.T) {
+	onEveryServer(t, func(t *testing.T, l *Link) {
+		ctx := context.Background()
+		prefix := t.Name() + "\r\nflush_all\r\n \x00\x7f"
+		if l.cfg.Protocol == Classic {
+			for op := Get; op <= Decrement; op++ {
+				_, err := l.Do(ctx, &Request{Op: op, Key: prefix})
+				require.ErrorIs(t, err, ErrUnsupported, op)
+			}
+			share := &Share{Link: l, Keys: []string{"a", prefix}}
+			Gather(ctx, []*Share{share})
+			require.ErrorIs(t, share.Err, ErrUnsupported)
+			l.wantMiss(t, "a")
+			return
+		}
+		do := func(r Request) Reply {
+			t.Helper()
+			r.Key = prefix
+			reply, err := l.Do(ctx, &r)
+			require.NoError(t, err)
+			return reply
+		}
+		assert.Equal(t, Miss, do(Request{Op: Touch, Expiration: 100}).Status)
+		assert.Equal(t, Miss, do(Request{Op: Delete}).Status)
+		assert.Equal(t, OK, do(Request{Op: Set, Value: []byte("4")}).Status)
+		assert.Equal(t, OK, do(Request{Op: Touch, Expiration: 100}).Status)
+		assert.Equal(t, OK, do(Request{Op: Append, Value: []byte("1")}).Status)
+		assert.EqualValues(t, 42, do(Request{Op: Increment, Delta: 1}).Number)
+		hit := do(Request{Op: GetAndTouch, Expiration: 100})
+		assert.Equal(t, "42", string(hit.Value))
+		assert.Equal(t, OK, do(Request{Op: CompareAndSwap, CAS: hit.CAS, Value: []byte("43")}).Status)
+		assert.Equal(t, Exists, do(Request{Op: CompareAndSwap, CAS: hit.CAS}).Status)
+		assert.Equal(t, "43", string(do(Request{Op: Get}).Value))
+
+		share := &Share{Link: l}
+		for i := range 100 {
+			key := fmt.Sprint(prefix, i)
+			if i%3 == 0 {
+				key = fmt.Sprint("text", i)
+			}
+			share.Keys = append(share.Keys, key)
+			reply, err := l.Do(ctx, &Request{Op: Set, Key: key, Value: []byte(key)})
+			require.NoError(t, err)
+			require.Equal(t, OK, reply.Status)
+		}
+		Gather(ctx, []*Share{share})
+		require.NoError(t, share.Err)
+		for i, reply := range share.Replies {
+			require.Equal(t, share.Keys[i], string(reply.Value))
+		}
+		share = &Share{Link: l, Reqs: []Request{{Op: Get, Key: prefix}, {Op: Touch, Key: prefix}, {Op: Touch, Key: "absent"}, {Op: Touch, Key: "a b"}, {Op: Delete, Key: prefix}}}
+		Gather(ctx, []*Share{share})
+		require.NoError(t, share.Err)
+		for i, want := range []Status{OK, OK, Miss, Miss, OK} {
+			assert.Equal(t, want, share.Replies[i].Status, i)
+		}
+	})
+}
