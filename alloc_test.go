@@ -24,6 +24,18 @@ func TestAllocationsWithBackgroundContext(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { c.Delete("key") }))
 }
 
+func TestAllocationsWithANamespace(t *testing.T) {
+	c := New(frugalServer(t))
+	c.Protocol = Meta
+	c.Keys.Namespace = "app:"
+	defer c.Close()
+	item := &Item{Key: "key", Value: make([]byte, 100)}
+	require.NoError(t, c.Set(item))
+
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.Get("key") }), 3.0, "the key, the Item and its Value")
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.Set(item) }), 1.0, "the key")
+}
+
 func TestAllocationsWithCancellableContext(t *testing.T) {
 	c := New(frugalServer(t))
 	c.Protocol = Meta

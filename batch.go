@@ -26,7 +26,8 @@ type batch struct {
 	sizes   []int32 // of the shares
 	spots   []spot  // of the operations
 	shares  []link.Share
-	keys    []string      // of all shares
+	keys    []string      // of all shares, as they are sent
+	own     [][]string    // of each share, as the caller gave them; nil if they are sent so
 	asked   []*link.Share // the shares once more, for link.Gather
 	bySlot  []int32       // 1 + the share of the server with that slot, 0 = none
 }
@@ -39,10 +40,9 @@ const nowhere = -1
 
 // getting returns a batch that gets keys, each of them once.
 func (c *Client) getting(keys []string) (*batch, error) {
-	for _, key := range keys {
-		if !legalKey(key) {
-			return nil, ErrMalformedKey
-		}
+	wire, err := c.Keys.wireAll(keys)
+	if err != nil {
+		return nil, err
 	}
 	b := c.newBatch(len(keys))
 	seen := newSeen(len(keys))
@@ -52,7 +52,7 @@ func (c *Client) getting(keys []string) (*batch, error) {
 		if seen.before(keys, i) {
 			b.spots[i].share = nowhere
 			distinct--
-		} else if err := b.place(i, keys[i]); err != nil {
+		} else if err := b.place(i, wire[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -62,19 +62,35 @@ func (c *Client) getting(keys []string) (*batch, error) {
 	for i, n := range b.sizes {
 		b.shares[i].Keys, all = all[:n:n], all[n:]
 	}
-	for i, key := range keys {
+	for i, key := range wire {
 		if s := b.spots[i]; s.share != nowhere {
 			b.shares[s.share].Keys[s.at] = key
 		}
 	}
+	b.keep(keys)
 	return b, nil
 }
 
 // doing returns a batch of requests, which belong to it from now on.
 func (c *Client) doing(reqs []link.Request) (*batch, error) {
-	for i := range reqs {
-		if !legalKey(reqs[i].Key) {
-			return nil, ErrMalformedKey
+	var keys []string
+	if c.Keys == (KeySettings{}) {
+		for i := range reqs {
+			if !legalKey(reqs[i].Key) {
+				return nil, ErrMalformedKey
+			}
+		}
+	} else {
+		keys = make([]string, len(reqs))
+		for i := range reqs {
+			keys[i] = reqs[i].Key
+		}
+		wire, err := c.Keys.wireAll(keys)
+		if err != nil {
+			return nil, err
+		}
+		for i := range reqs {
+			reqs[i].Key = wire[i]
 		}
 	}
 	b := c.newBatch(len(reqs))
@@ -84,6 +100,7 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 		}
 	}
 	b.share()
+	b.keep(keys)
 	if len(b.shares) == 1 {
 		b.shares[0].Reqs = reqs
 		return b, nil
@@ -96,6 +113,34 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 		b.shares[b.spots[i].share].Reqs[b.spots[i].at] = reqs[i]
 	}
 	return b, nil
+}
+
+// keep remembers the keys of the caller, if others are sent in their place.
+func (b *batch) keep(keys []string) {
+	if b.client.Keys == (KeySettings{}) {
+		return
+	}
+	b.own = make([][]string, len(b.shares))
+	for i, n := range b.sizes {
+		b.own[i] = make([]string, n)
+	}
+	for i, s := range b.spots {
+		if s.share != nowhere {
+			b.own[s.share][s.at] = keys[i]
+		}
+	}
+}
+
+// key returns the key of operation j of share i, as the caller gave it.
+func (b *batch) key(i, j int) string {
+	switch share := &b.shares[i]; {
+	case b.own != nil:
+		return b.own[i][j]
+	case share.Keys != nil:
+		return share.Keys[j]
+	default:
+		return share.Reqs[j].Key
+	}
 }
 
 // newBatch returns a batch for n operations.
@@ -122,7 +167,7 @@ func (b *batch) release() {
 			return
 		}
 	}
-	b.client, b.ctx = nil, nil
+	b.client, b.ctx, b.own = nil, nil, nil
 	b.servers, b.sizes = b.servers[:0], b.sizes[:0]
 	clear(b.bySlot)
 	clear(b.spots)
@@ -130,8 +175,8 @@ func (b *batch) release() {
 }
 
 // place finds the server of operation i.
-func (b *batch) place(i int, key string) error {
-	s, err := b.client.pick(key)
+func (b *batch) place(i int, wire string) error {
+	s, err := b.client.pick(b.client.Keys.placed(wire))
 	if err != nil {
 		return err
 	}
@@ -198,8 +243,8 @@ func (b *batch) failed(outcomes bool) []Failure {
 			if reply.Status == link.OK || reply.Status != link.Refused && !outcomes {
 				continue
 			}
-			op, key := operation(share, j)
-			list = s.addFailure(list, s.outcome(b.ctx, op, reply), op, key)
+			op := operation(share, j)
+			list = s.addFailure(list, s.outcome(b.ctx, op, reply), op, b.key(i, j))
 		}
 		if share.Err == nil {
 			continue
@@ -207,11 +252,11 @@ func (b *batch) failed(outcomes bool) []Failure {
 		var failed link.Op
 		var err error
 		for j := len(share.Replies); j < len(share.Keys)+len(share.Reqs); j++ {
-			op, key := operation(share, j)
+			op := operation(share, j)
 			if op != failed {
 				failed, err = op, s.failure(b.ctx, op, share.Err)
 			}
-			list = s.addFailure(list, err, op, key)
+			list = s.addFailure(list, err, op, b.key(i, j))
 		}
 	}
 	return list
@@ -230,13 +275,12 @@ func (b *batch) result(i int) (*link.Reply, error) {
 	return reply, s.outcome(b.ctx, op, reply)
 }
 
-// operation returns operation j of share, and the key that it is about.
-func operation(share *link.Share, j int) (op link.Op, key string) {
+// operation returns operation j of share.
+func operation(share *link.Share, j int) link.Op {
 	if share.Keys != nil {
-		return link.Get, share.Keys[j]
+		return link.Get
 	}
-	r := &share.Reqs[j]
-	return r.Op, r.Key
+	return share.Reqs[j].Op
 }
 
 // addFailure notes in list that s failed op for key. The keys that it failed in

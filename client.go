@@ -68,6 +68,10 @@ type Client struct {
 	// it is made.
 	Protocol Protocol
 
+	// Keys says which keys are taken and how they are sent, a namespace among
+	// it. It must not change while a call is under way.
+	Keys KeySettings
+
 	selector ServerSelector
 	activity link.Activity
 

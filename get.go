@@ -14,7 +14,7 @@ func (c *Client) Get(key string) (*Item, error) {
 
 // GetContext is Get bounded by ctx.
 func (c *Client) GetContext(ctx context.Context, key string) (*Item, error) {
-	return c.get(ctx, &link.Request{Op: link.Get, Key: key})
+	return c.get(ctx, key, &link.Request{Op: link.Get, Key: key})
 }
 
 // GetAndTouch is Get that also gives the item a new expiration: in seconds from
@@ -26,15 +26,15 @@ func (c *Client) GetAndTouch(key string, expiration int32) (*Item, error) {
 
 // GetAndTouchContext is GetAndTouch bounded by ctx.
 func (c *Client) GetAndTouchContext(ctx context.Context, key string, expiration int32) (*Item, error) {
-	return c.get(ctx, &link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration})
+	return c.get(ctx, key, &link.Request{Op: link.GetAndTouch, Key: key, Expiration: expiration})
 }
 
-func (c *Client) get(ctx context.Context, req *link.Request) (*Item, error) {
+func (c *Client) get(ctx context.Context, key string, req *link.Request) (*Item, error) {
 	reply, err := c.roundTrip(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return itemOf(req.Key, &reply), nil
+	return itemOf(key, &reply), nil
 }
 
 // itemOf returns the item that a server has under key.

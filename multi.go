@@ -53,7 +53,7 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 				}
 				item := &chunk[0]
 				chunk = chunk[1:]
-				*item = Item{Key: share.Keys[j], Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
+				*item = Item{Key: b.key(i, j), Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
 				items[item.Key] = item
 			case link.Miss:
 			default:
@@ -174,7 +174,7 @@ func (c *Client) countMulti(ctx context.Context, op link.Op, keys []string, delt
 		share := &b.shares[i]
 		for j := range share.Replies {
 			if reply := &share.Replies[j]; reply.Status == link.OK {
-				numbers[share.Reqs[j].Key] = reply.Number
+				numbers[b.key(i, j)] = reply.Number
 			}
 		}
 	}

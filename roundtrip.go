@@ -11,16 +11,18 @@ import (
 // This file takes an operation to a server and its outcome back. It alone
 // speaks to internal/link.
 
-// roundTrip performs req on the server of its key and returns the reply to an
-// operation that succeeded.
+// roundTrip performs req on the server of its key, which becomes the one that is
+// sent, and returns the reply to an operation that succeeded.
 func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, error) {
-	if !legalKey(req.Key) {
-		return link.Reply{}, ErrMalformedKey
-	}
-	s, err := c.pick(req.Key)
+	wire, err := c.Keys.wire(req.Key)
 	if err != nil {
 		return link.Reply{}, err
 	}
+	s, err := c.pick(c.Keys.placed(wire))
+	if err != nil {
+		return link.Reply{}, err
+	}
+	req.Key = wire
 	return s.ask(ctx, req)
 }
 

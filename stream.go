@@ -43,7 +43,7 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 	var list []Failure
 	stopped := false
 	stream.Run(ctx, b.shares, func(i, at int, r *link.Reply) bool {
-		key := b.shares[i].Keys[at]
+		key := b.key(i, at)
 		switch r.Status {
 		case link.OK:
 			stopped = !f(Hit{Key: key, Value: r.Value, Flags: r.Flags, CasID: r.CAS})
@@ -61,8 +61,8 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		if share := &b.shares[i]; share.Err != nil {
 			s := b.servers[i]
 			err := s.failure(ctx, link.Get, share.Err)
-			for _, key := range share.Keys[stream.Taken(i):] {
-				list = s.addFailure(list, err, link.Get, key)
+			for at := stream.Taken(i); at < len(share.Keys); at++ {
+				list = s.addFailure(list, err, link.Get, b.key(i, at))
 			}
 		}
 	}
