@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"syscall"
 	"time"
 
 	"github.com/vaquero-cache/memcache/internal/link"
@@ -45,8 +44,8 @@ type ConnSettings struct {
 	UserTimeout time.Duration
 
 	// ReadBuffer and WriteBuffer are the sizes in bytes of the buffers that the
-	// system keeps for the socket. 0 leaves them to the system. They are set on
-	// what a custom DialContext returns, too, if it is a TCP or unix socket.
+	// system keeps for the socket. 0 leaves them to the system. They have no
+	// effect on Windows, nor with a custom DialContext.
 	ReadBuffer, WriteBuffer int
 }
 
@@ -85,14 +84,6 @@ func (c *Client) newLink(s *server) *link.Link {
 // own selectors resolved, one after the other until one of them answers, and
 // those of others as they are.
 func (s *server) dial(ctx context.Context) (net.Conn, error) {
-	nc, err := s.connect(ctx)
-	if err == nil {
-		s.client.Conn.setBuffers(nc)
-	}
-	return nc, err
-}
-
-func (s *server) connect(ctx context.Context) (net.Conn, error) {
 	dial := s.client.DialContext
 	own, ok := s.addr.(*serverAddr)
 	switch {
@@ -120,31 +111,4 @@ func (s *server) connect(ctx context.Context) (net.Conn, error) {
 		}
 	}
 	return nil, failed
-}
-
-func (s *ConnSettings) dialer() *net.Dialer {
-	d := &net.Dialer{KeepAlive: s.KeepAlive}
-	if timeout := s.UserTimeout; timeout > 0 {
-		d.Control = func(network, _ string, raw syscall.RawConn) error {
-			return setUserTimeout(network, raw, timeout)
-		}
-	}
-	return d
-}
-
-// setBuffers sets the system's buffer sizes where nc has any.
-func (s *ConnSettings) setBuffers(nc net.Conn) {
-	socket, ok := nc.(interface {
-		SetReadBuffer(bytes int) error
-		SetWriteBuffer(bytes int) error
-	})
-	if !ok {
-		return
-	}
-	if s.ReadBuffer > 0 {
-		socket.SetReadBuffer(s.ReadBuffer)
-	}
-	if s.WriteBuffer > 0 {
-		socket.SetWriteBuffer(s.WriteBuffer)
-	}
 }
