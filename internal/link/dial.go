@@ -106,6 +106,7 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	defer d.cancel(nil)
 	bounded, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
 	defer stop()
+	start := l.clock()
 	c, err := l.open(bounded)
 
 	l.mu.Lock()
@@ -128,6 +129,9 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	if closed && err == nil {
 		c.wire.abort()
 	}
+	if l.cfg.Opened != nil {
+		l.cfg.Opened(time.Duration(l.clock()-start), d.err)
+	}
 	close(d.done)
 }
 
@@ -137,8 +141,12 @@ func (l *Link) forget(c *conn) {
 	for lane := range l.current {
 		l.current[lane].CompareAndSwap(c, nil)
 	}
+	reason := c.err
 	go func() {
 		c.wire.abort()
+		if l.cfg.Closed != nil {
+			l.cfg.Closed(reason)
+		}
 		l.mu.Lock()
 		delete(l.conns, c)
 		l.mu.Unlock()

@@ -58,6 +58,13 @@ type Config struct {
 
 	// Activity is shared by all links of a client.
 	Activity *Activity
+
+	// Opened is told of each attempt at a connection, how long it took and why
+	// it failed; Closed of the end of each connection, and why: ErrClosed after
+	// Close or Retire. Both may be nil. They are called in goroutines of the
+	// link's own, which Close waits for, with no lock held.
+	Opened func(took time.Duration, err error)
+	Closed func(reason error)
 }
 
 // Link is the way to one server. It is safe for concurrent use and holds
