@@ -36,6 +36,23 @@ func TestAllocationsWithANamespace(t *testing.T) {
 	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.Set(item) }), 1.0, "the key")
 }
 
+func TestAllocationsWithHooks(t *testing.T) {
+	c := New(frugalServer(t))
+	c.Protocol = Meta
+	hits := 0
+	c.Hooks = &Hooks{
+		OpStarted: func(ctx context.Context, _ OpInfo) context.Context { return ctx },
+		OpEnded:   func(_ context.Context, _ OpInfo, r OpResult) { hits += r.Hits },
+	}
+	defer c.Close()
+	item := &Item{Key: "key", Value: make([]byte, 100)}
+	require.NoError(t, c.Set(item))
+
+	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.Get("key") }), 2.0)
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { c.Set(item) }))
+	assert.Greater(t, hits, 2000)
+}
+
 func TestAllocationsWithCancellableContext(t *testing.T) {
 	c := New(frugalServer(t))
 	c.Protocol = Meta

@@ -22,6 +22,7 @@ import (
 type batch struct {
 	client  *Client
 	ctx     context.Context // of perform
+	mixed   bool            // the operations are not all the same
 	servers []*server
 	sizes   []int32 // of the shares
 	spots   []spot  // of the operations
@@ -167,7 +168,7 @@ func (b *batch) release() {
 			return
 		}
 	}
-	b.client, b.ctx, b.own = nil, nil, nil
+	b.client, b.ctx, b.own, b.mixed = nil, nil, nil, false
 	b.servers, b.sizes = b.servers[:0], b.sizes[:0]
 	clear(b.bySlot)
 	clear(b.spots)
@@ -209,17 +210,24 @@ func (b *batch) share() {
 // perform has the batch answered, unless ctx has ended before.
 func (b *batch) perform(ctx context.Context) {
 	b.ctx = ctx
+	watches := b.started(ctx)
 	if err := ctx.Err(); err != nil {
 		b.refuse(err)
-		return
+	} else {
+		b.asked = b.asked[:0]
+		for i := range b.shares {
+			b.asked = append(b.asked, &b.shares[i])
+		}
+		b.client.activity.Enter()
+		link.Gather(ctx, b.asked)
+		b.client.activity.Leave()
 	}
-	b.asked = b.asked[:0]
-	for i := range b.shares {
-		b.asked = append(b.asked, &b.shares[i])
+	for i := range watches {
+		for j := range b.shares[i].Replies {
+			b.count(&watches[i], i, j, &b.shares[i].Replies[j])
+		}
 	}
-	b.client.activity.Enter()
-	link.Gather(ctx, b.asked)
-	b.client.activity.Leave()
+	b.ended(watches)
 }
 
 // refuse fails all shares with err, before anything is sent.
@@ -243,7 +251,7 @@ func (b *batch) failed(outcomes bool) []Failure {
 			if reply.Status == link.OK || reply.Status != link.Refused && !outcomes {
 				continue
 			}
-			op := operation(share, j)
+			op := b.operation(i, j)
 			list = s.addFailure(list, s.outcome(b.ctx, op, reply), op, b.key(i, j))
 		}
 		if share.Err == nil {
@@ -252,7 +260,7 @@ func (b *batch) failed(outcomes bool) []Failure {
 		var failed link.Op
 		var err error
 		for j := len(share.Replies); j < len(share.Keys)+len(share.Reqs); j++ {
-			op := operation(share, j)
+			op := b.operation(i, j)
 			if op != failed {
 				failed, err = op, s.failure(b.ctx, op, share.Err)
 			}
@@ -275,8 +283,9 @@ func (b *batch) result(i int) (*link.Reply, error) {
 	return reply, s.outcome(b.ctx, op, reply)
 }
 
-// operation returns operation j of share.
-func operation(share *link.Share, j int) link.Op {
+// operation returns operation j of share i.
+func (b *batch) operation(i, j int) link.Op {
+	share := &b.shares[i]
 	if share.Keys != nil {
 		return link.Get
 	}
@@ -295,9 +304,7 @@ func (s *server) addFailure(list []Failure, err error, op link.Op, key string) [
 		at = len(list)
 		list = append(list, Failure{Server: name, Err: err})
 	}
-	switch op {
-	case link.Version, link.FlushAll, link.Stats: // of the server itself
-	default:
+	if keyed(op) {
 		list[at].Keys = append(list[at].Keys, key)
 	}
 	return list

@@ -72,6 +72,10 @@ type Client struct {
 	// it. It must not change while a call is under way.
 	Keys KeySettings
 
+	// Hooks observe the client; nil costs nothing. They must not change while a
+	// call is under way.
+	Hooks *Hooks
+
 	selector ServerSelector
 	activity link.Activity
 

@@ -69,6 +69,7 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	if f.err != nil {
 		return f.err
 	}
+	f.batch.mixed = true
 	f.batch.perform(ctx)
 	return f.batch.failures(false)
 }

@@ -28,6 +28,13 @@ func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, 
 
 // ask performs req on s.
 func (s *server) ask(ctx context.Context, req *link.Request) (link.Reply, error) {
+	if h := s.client.Hooks; h != nil {
+		return s.askObserved(ctx, h, req)
+	}
+	return s.exchange(ctx, req)
+}
+
+func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, error) {
 	if err := ctx.Err(); err != nil { // nothing is sent for a caller that has left
 		return link.Reply{}, s.failure(ctx, req.Op, err)
 	}

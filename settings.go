@@ -77,6 +77,8 @@ func (c *Client) newLink(s *server) *link.Link {
 		MaxCalls:     cmp.Or(c.Conn.MaxCalls, DefaultMaxCalls),
 		MaxValue:     MaxValueSize,
 		Activity:     &c.activity,
+		Opened:       s.opened,
+		Closed:       s.closed,
 	})
 }
 

@@ -35,6 +35,8 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		return err
 	}
 	b.ctx = ctx
+	watches := b.started(ctx)
+	defer b.ended(watches)
 	if err := ctx.Err(); err != nil {
 		b.refuse(err)
 		return b.failures(false)
@@ -43,6 +45,9 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 	var list []Failure
 	stopped := false
 	stream.Run(ctx, b.shares, func(i, at int, r *link.Reply) bool {
+		if watches != nil {
+			b.count(&watches[i], i, at, r)
+		}
 		key := b.key(i, at)
 		switch r.Status {
 		case link.OK:
@@ -67,7 +72,7 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		}
 	}
 	streams.Put(stream)
-	if list == nil {
+	if list == nil && watches == nil { // who watches looks at b once more
 		b.release()
 	}
 	return multiError(list)

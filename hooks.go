@@ -1,0 +1,193 @@
+package memcache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// Hooks observe a Client, for metrics, logs and traces. Any of them may be nil.
+// They hold no key and no value, and neither does the text of an error.
+//
+// They are called by many goroutines at once, with no lock held, and everybody
+// who waits for what they observe waits for them. They may call the client,
+// except that ConnOpened and ConnClosed must not Close it.
+type Hooks struct {
+	// OpStarted is called before an operation goes to a server, and OpEnded when
+	// it is over, in the goroutine of its caller. An operation on several servers
+	// is told of once for each. OpEnded gets the context that OpStarted returned,
+	// which may carry a span, or that of the operation.
+	OpStarted func(ctx context.Context, op OpInfo) context.Context
+	OpEnded   func(ctx context.Context, op OpInfo, result OpResult)
+
+	// ConnOpened is called after each attempt to connect, and ConnClosed at the
+	// end of each connection.
+	ConnOpened func(ConnInfo)
+	ConnClosed func(ConnInfo)
+}
+
+// OpInfo is an operation on one server.
+type OpInfo struct {
+	// Op is its name, such as "get" or "set" also for many keys, as in the
+	// errors; "pipeline" for a Pipeline.
+	Op string
+
+	Server string // the server's address
+	Keys   int    // how many keys it is about; 0 for Stats and the like
+	Bytes  int    // of the values that are sent
+}
+
+// OpResult is how an operation on one server ended.
+type OpResult struct {
+	Hits  int // how many keys were found, or for changes, how many succeeded
+	Bytes int // of the values that were received
+
+	// Err is nil for one key if the operation succeeded, for many if all were
+	// answered, whatever the answers. Else it is what the caller gets, or would
+	// get if there were no other server.
+	Err error
+
+	// Duration is the time from OpStarted, for many keys until all servers have
+	// answered, and with GetMultiFunc and GetMultiSeq also what the consumer took.
+	Duration time.Duration
+}
+
+// ConnInfo is a connection, or an attempt at one.
+type ConnInfo struct {
+	Server string // the server's address
+
+	// Err is why the connection could not be made, or why it ended: nil after
+	// Close and when the server has left the list.
+	Err error
+
+	// Duration is how long it took to connect. ConnClosed does not know it.
+	Duration time.Duration
+}
+
+// observed is an operation on one server that Hooks have been told of.
+type observed struct {
+	hooks *Hooks
+	ctx   context.Context
+	info  OpInfo
+	start time.Time
+}
+
+func (h *Hooks) started(ctx context.Context, info OpInfo) observed {
+	o := observed{hooks: h, ctx: ctx, info: info, start: time.Now()}
+	if h.OpStarted != nil {
+		if with := h.OpStarted(ctx, info); with != nil {
+			o.ctx = with
+		}
+	}
+	return o
+}
+
+func (o *observed) ended(result OpResult) {
+	if o.hooks.OpEnded != nil {
+		result.Duration = time.Since(o.start)
+		o.hooks.OpEnded(o.ctx, o.info, result)
+	}
+}
+
+// askObserved is exchange with hooks around it.
+func (s *server) askObserved(ctx context.Context, h *Hooks, req *link.Request) (link.Reply, error) {
+	info := OpInfo{Op: req.Op.String(), Server: s.addr.String(), Bytes: len(req.Value)}
+	if keyed(req.Op) {
+		info.Keys = 1
+	}
+	o := h.started(ctx, info)
+	reply, err := s.exchange(ctx, req)
+	result := OpResult{Bytes: len(reply.Value), Err: err}
+	if err == nil {
+		result.Hits = info.Keys
+	}
+	o.ended(result)
+	return reply, err
+}
+
+// keyed reports whether op is about a key, and not about the server.
+func keyed(op link.Op) bool {
+	switch op {
+	case link.Version, link.FlushAll, link.Stats:
+		return false
+	}
+	return true
+}
+
+// watch is one share of a batch that Hooks have been told of.
+type watch struct {
+	observed
+	result OpResult
+}
+
+// started tells the hooks of each share of b; without hooks it returns nil.
+func (b *batch) started(ctx context.Context) []watch {
+	h := b.client.Hooks
+	if h == nil {
+		return nil
+	}
+	watches := make([]watch, len(b.shares))
+	for i := range b.shares {
+		share := &b.shares[i]
+		info := OpInfo{Op: b.operation(i, 0).String(), Server: b.servers[i].addr.String(), Keys: len(share.Keys)}
+		for j := range share.Reqs {
+			if keyed(share.Reqs[j].Op) {
+				info.Keys++
+			}
+			info.Bytes += len(share.Reqs[j].Value)
+		}
+		if b.mixed {
+			info.Op = "pipeline"
+		}
+		watches[i].observed = h.started(ctx, info)
+	}
+	return watches
+}
+
+// ended tells the hooks what became of the shares.
+func (b *batch) ended(watches []watch) {
+	for i := range watches {
+		w := &watches[i]
+		if err := b.shares[i].Err; err != nil {
+			w.result.Err = b.servers[i].failure(b.ctx, b.operation(i, len(b.shares[i].Replies)), err)
+		}
+		w.ended(w.result)
+	}
+}
+
+// count adds reply number j of share i to what the hooks will be told.
+func (b *batch) count(w *watch, i, j int, reply *link.Reply) {
+	switch reply.Status {
+	case link.OK:
+		w.result.Hits++
+		w.result.Bytes += len(reply.Value)
+	case link.Refused:
+		if w.result.Err == nil {
+			w.result.Err = b.servers[i].outcome(b.ctx, b.operation(i, j), reply)
+		}
+	}
+}
+
+// opened and closed are told by the link of its connections.
+func (s *server) opened(took time.Duration, err error) {
+	if h := s.client.Hooks; h != nil && h.ConnOpened != nil {
+		h.ConnOpened(ConnInfo{Server: s.addr.String(), Err: err, Duration: took})
+	}
+}
+
+func (s *server) closed(reason error) {
+	h := s.client.Hooks
+	if h == nil || h.ConnClosed == nil {
+		return
+	}
+	var nonsense *link.ProtocolError
+	switch {
+	case errors.As(reason, &nonsense):
+		reason = &ProtocolError{Op: nonsense.Want, Server: s.addr.String(), Got: nonsense.Got, Err: nonsense.Err}
+	case errors.Is(reason, link.ErrClosed):
+		reason = nil
+	}
+	h.ConnClosed(ConnInfo{Server: s.addr.String(), Err: reason})
+}
