@@ -233,8 +233,10 @@ func TestUnsolicitedBytesAreNobodysReply(t *testing.T) {
 // A reply that comes before its request has left is not its reply.
 func TestReplyBeforeTheRequestClosesTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		queued := make(chan struct{})
 		s := onPipe(t, time.Second, func(p *peer) {
 			p.in.ReadString('\n') // the line of a set, whose value is being written
+			<-queued
 			p.say("SERVER_ERROR object too large for cache\r\nTOUCHED\r\n")
 			time.Sleep(time.Millisecond) // until it has been looked at
 			p.ignore()
@@ -244,9 +246,14 @@ func TestReplyBeforeTheRequestClosesTheConnection(t *testing.T) {
 			return err
 		})
 		reached(t, s.look(func(c *conn) bool { return c.taken > 0 }))
-		_, err := s.Do(context.Background(), &Request{Op: Touch, Key: "b"})
+		touched := later(func() error {
+			_, err := s.Do(context.Background(), &Request{Op: Touch, Key: "b"})
+			return err
+		})
+		reached(t, s.look(func(c *conn) bool { return c.turns.last.call.reqs[0].Op == Touch }))
+		close(queued)
 		var nonsense *ProtocolError
-		require.ErrorAs(t, err, &nonsense)
+		require.ErrorAs(t, <-touched, &nonsense)
 		<-stored
 		s.wantValue(t, "c")
 	})

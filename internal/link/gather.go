@@ -192,7 +192,7 @@ func (s *Share) next() {
 		}
 	}
 	k := s.Link.newCall()
-	k.batch, k.exact = true, s.exact
+	k.batch, k.exact, k.arena = true, s.exact, s.arena
 	if s.Reqs != nil {
 		k.reqs = s.Reqs[from:s.sent:s.sent]
 	} else {

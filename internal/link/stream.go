@@ -14,11 +14,12 @@ type Stream struct {
 	asked  []*Share
 	next   []int // for each share, the first key that has not been asked for
 	memory []*Arena
+	size   int // mean of the values so far, in bytes; an earlier stream's at first
 }
 
 const (
-	firstRound = 64      // keys of one server, while the size of values is unknown
 	roundBytes = 1 << 20 // of values that one server shall send in a round, about
+	firstSize  = 8 << 10 // what a value is taken to have before one has come
 )
 
 // Run gets the keys of shares, round by round, and gives each reply that came to
@@ -27,11 +28,14 @@ const (
 // that failed has its Err, and Replies counts what it brought before.
 func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at int, r *Reply) bool) {
 	s.prepare(len(shares))
+	if s.size == 0 {
+		s.size = firstSize
+	}
 	bytes, hits := 0, 0
 	for {
 		s.asked = s.asked[:0]
 		for i := range shares {
-			s.ask(i, &shares[i], bytes, hits)
+			s.ask(i, &shares[i])
 		}
 		if len(s.asked) == 0 {
 			return
@@ -61,30 +65,28 @@ func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at in
 					return
 				}
 			}
+			if hits > 0 {
+				s.size = bytes / hits
+			}
 		}
 	}
 }
 
 // ask prepares the next round of a share, if it has one.
-func (s *Stream) ask(i int, share *Share, bytes, hits int) {
+func (s *Stream) ask(i int, share *Share) {
 	round := &s.rounds[i]
-	buf := round.buf
-	*round = Share{}
+	*round = Share{buf: round.buf}
 	rest := share.Keys[s.next[i]:]
 	if len(rest) == 0 || share.Err != nil {
 		return
 	}
-	n := firstRound
-	if hits > 0 {
-		n = min(max(roundBytes*hits/max(bytes, 1), 1), windowRequests)
-	} else if s.next[i] > 0 {
-		n = windowRequests
-	}
+	n := min(max(roundBytes/max(s.size, 1), 1), windowRequests)
 	if s.memory[i] == nil {
 		s.memory[i] = new(Arena)
 	}
 	s.memory[i].reset()
-	*round = Share{Link: share.Link, Keys: rest[:min(n, len(rest))], exact: true, arena: s.memory[i], buf: buf}
+	round.Link, round.Keys = share.Link, rest[:min(n, len(rest))]
+	round.exact, round.arena = true, s.memory[i]
 	s.asked = append(s.asked, round)
 }
 

@@ -57,6 +57,7 @@ const (
 	VaqueroMeta    = "vaquero-meta"
 	VaqueroClassic = "vaquero-classic"
 	VaqueroBinary  = "vaquero-binary"
+	VaqueroFunc    = "vaquero-func"
 	Gomemcache     = "gomemcache"
 	Grafana        = "grafana"
 	Rainycape      = "rainycape"
@@ -75,6 +76,7 @@ var Kinds = []Kind{
 	{VaqueroMeta, opener(openVaqueroMeta)},
 	{VaqueroClassic, opener(openVaqueroClassic)},
 	{VaqueroBinary, opener(openVaqueroBinary)},
+	{VaqueroFunc, opener(openVaqueroFunc)},
 	{Gomemcache, opener(openGomemcache)},
 	{Grafana, opener(openGrafana)},
 	{Rainycape, opener(openRainycape)},

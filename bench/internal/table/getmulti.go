@@ -21,7 +21,7 @@ type multis struct {
 
 func newGetMulti(fs *flag.FlagSet) Work {
 	t := &multis{keys: ints{3, 20, 100, 1000}, callers: ints{1}}
-	t.flags(fs, ints{1, 4, 16}, contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta,
+	t.flags(fs, ints{1, 4, 16}, contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta, contender.VaqueroFunc,
 		contender.Gomemcache, contender.Grafana, contender.Rainycape, contender.QuangTung)
 	fs.Var(&t.keys, "keys", fmt.Sprintf("numbers of keys in a call, up to %d", workload.KeyCount))
 	fs.Var(&t.callers, "callers", "numbers of callers")

@@ -23,7 +23,7 @@ type memory struct {
 
 func newMemory(fs *flag.FlagSet) Work {
 	t := &memory{servers: ints{1, 4, 16}, keys: ints{1, 20, 100, 1000}, clients: words{
-		contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta,
+		contender.FloorClassic, contender.FloorMeta, contender.Vaquero, contender.VaqueroMeta, contender.VaqueroFunc,
 		contender.Gomemcache, contender.Grafana, contender.Rainycape, contender.QuangTung,
 	}}
 	fs.Var(&t.servers, "servers", "numbers of servers")
