@@ -3,7 +3,7 @@ package memcache
 import "github.com/vaquero-cache/memcache/internal/link"
 
 // Protocol is a way to speak to a memcached server. All operations mean the same
-// in each.
+// in each; those that one has no command for fail with ErrNotSupported.
 type Protocol uint8
 
 const (

@@ -33,8 +33,16 @@ const tlsServerName = "cache.test"
 // authority returns the certificate of a server, with its key, and the pool that
 // trusts it.
 func authority(t testing.TB) (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	cert, pool, err := newAuthority()
 	require.NoError(t, err)
+	return cert, pool
+}
+
+func newAuthority() (tls.Certificate, *x509.CertPool, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: tlsServerName},
@@ -46,12 +54,16 @@ func authority(t testing.TB) (tls.Certificate, *x509.CertPool) {
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
 	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
+	if err != nil {
+		return tls.Certificate{}, nil, err
+	}
 	pool := x509.NewCertPool()
 	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool, nil
 }
 
 // dialTLS is what a program writes: the address is an "ip:port", so the name to
