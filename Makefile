@@ -7,7 +7,7 @@ MODULES := $(NESTED) .
 TESTED  := $(filter-out tools,$(MODULES))
 
 PLATFORMS := linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
-FUZZTIME  ?= 10s
+FUZZTIME  ?= 100000x
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-386 race fuzz bench lint format tidy vet staticcheck setup
@@ -17,7 +17,7 @@ help:
 	@echo 'make test    all tests, against real memcached servers where they can be had'
 	@echo 'make test-386 those of the library as a 32-bit program'
 	@echo 'make race    the same under the race detector'
-	@echo 'make fuzz    each fuzz target for FUZZTIME ($(FUZZTIME))'
+	@echo 'make fuzz    each fuzz target for FUZZTIME ($(FUZZTIME): executions, or a time)'
 	@echo 'make bench   each benchmark once'
 	@echo 'make lint    format, tidy, vet on all platforms, staticcheck'
 

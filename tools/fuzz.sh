@@ -1,5 +1,7 @@
 #!/bin/sh
-# fuzz.sh TIME - run each fuzz target of the repository for TIME, such as 10s.
+# fuzz.sh BUDGET - run each fuzz target of the repository for BUDGET: a number of
+# executions, such as 100000x, or a time, such as 10s. Before Go 1.27 a time may end
+# in "context deadline exceeded" without any fault (go.dev/issue/75804).
 # A target that exists is a target that runs: there is no list to forget.
 set -eu
 cd "$(dirname "$0")/.."
