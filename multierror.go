@@ -24,7 +24,7 @@ type Failure struct {
 
 	// Err is an *OpError, *ServerError, *ProtocolError or *ConnectTimeoutError.
 	// In batches that change items it may also be an outcome, as it is:
-	// ErrCacheMiss or ErrNotStored.
+	// ErrCacheMiss or ErrNotStored. FlushServers has ErrNoServers, too.
 	Err error
 }
 
