@@ -4,9 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"runtime"
 	"slices"
@@ -201,12 +207,14 @@ func onTCP(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 	})
 }
 
-// transports runs f over pipes in virtual time and over TCP in real time.
+// transports runs f over pipes in virtual time, and over TCP and TLS in real
+// time.
 func transports(t *testing.T, f func(t *testing.T, on func(*testing.T, time.Duration, ...func(*peer)) *stage)) {
 	t.Run("pipe", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { f(t, onPipe) })
 	})
 	t.Run("tcp", func(t *testing.T) { f(t, onTCP) })
+	t.Run("tls", func(t *testing.T) { f(t, onTLS) })
 }
 
 // get is a Get without a deadline.
@@ -269,6 +277,37 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
+// onTLS is a stage over TLS.
+func onTLS(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
+	certificate, roots := selfSigned(t)
+	server := &tls.Config{Certificates: []tls.Certificate{certificate}}
+	secure := make([]func(*peer), len(scripts))
+	for i, script := range scripts {
+		secure[i] = func(p *peer) {
+			nc := tls.Server(p.Conn, server)
+			if nc.Handshake() == nil {
+				script(&peer{nc, bufio.NewReader(nc)})
+			}
+			nc.Close()
+		}
+	}
+	s := onTCP(t, timeout, secure...)
+	dial := s.cfg.Dial
+	s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+		nc, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c := tls.Client(nc, &tls.Config{RootCAs: roots, ServerName: "localhost"})
+		if err := c.HandshakeContext(ctx); err != nil {
+			nc.Close()
+			return nil, err
+		}
+		return c, nil
+	}
+	return s
+}
+
 // bubble runs f in virtual time.
 func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
 
@@ -278,4 +317,21 @@ func (s *turns) length() (n int) {
 		n++
 	}
 	return n
+}
+
+// selfSigned makes a certificate for localhost.
+func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"},
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	leaf, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
