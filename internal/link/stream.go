@@ -42,19 +42,12 @@ func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at in
 		}
 		Gather(ctx, s.asked)
 		for i := range shares {
+			s.settle(i, &shares[i])
+		}
+		for i := range shares {
 			round := &s.rounds[i]
-			if round.Keys == nil {
-				continue
-			}
 			from := s.next[i]
 			s.next[i] += len(round.Replies)
-			shares[i].Err = round.Err
-			if round.Err != nil || round.retried { // a reader may still write to what was given up
-				s.memory[i] = new(Arena)
-			}
-			if round.Err != nil {
-				round.buf = nil
-			}
 			for j := range round.Replies {
 				r := &round.Replies[j]
 				if r.Status == OK {
@@ -69,6 +62,21 @@ func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at in
 				s.size = bytes / hits
 			}
 		}
+	}
+}
+
+// settle notes how the round of a share ended, and lets go of memory to which a
+// reader may still write: replies for what was given up or repeated. All shares
+// are settled before the first reply is taken, since that may be the last.
+func (s *Stream) settle(i int, share *Share) {
+	round := &s.rounds[i]
+	if round.Keys == nil {
+		return
+	}
+	share.Err, share.retried = round.Err, share.retried || round.retried
+	if !round.Clean() {
+		s.memory[i] = new(Arena)
+		round.buf = nil
 	}
 }
 
