@@ -78,7 +78,7 @@ func (k *call) beginBody(size int, have []byte) int {
 // feedBody takes what b holds of the value and returns how much that is.
 func (k *call) feedBody(b []byte) int {
 	n := min(len(b), k.missing)
-	if k.value != nil {
+	if k.value != nil && !k.gone.Load() {
 		k.value = append(k.growBody(n), b[:n]...)
 	}
 	k.took(n)

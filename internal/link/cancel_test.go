@@ -316,27 +316,42 @@ func TestEndedContextSendsNothing(t *testing.T) {
 	})
 }
 
-// The reply to a call that was given up costs no memory, however large.
+// The reply to a call that was given up costs no memory, however large, nor does
+// the rest of one that had begun.
 func TestAbandonedReplyIsNotKept(t *testing.T) {
 	const size = 32 << 20
-	release := make(chan struct{})
-	s := onTCP(t, time.Minute, func(p *peer) {
-		a := p.next()
-		<-release
-		fmt.Fprintf(p, "VA %d f0 c1 %s\r\n", size, a.opaque())
-		chunk := make([]byte, 64<<10)
-		for range size / len(chunk) {
-			p.Write(chunk)
-		}
-		p.say("\r\n")
-		p.serve()
-	})
-	cancelIn(t, s.look(func(c *conn) bool { return c.turns.reader != nil }),
-		func(ctx context.Context) error { _, err := s.getCtx(ctx, "large"); return err })
-	before := allocated()
-	close(release)
-	s.wantValue(t, "b")
-	assert.Less(t, allocated()-before, uint64(1<<20))
+	for _, begun := range []int{0, 100_000} {
+		t.Run(fmt.Sprint(begun), func(t *testing.T) {
+			release := make(chan struct{})
+			s := onTCP(t, time.Minute, func(p *peer) {
+				a := p.next()
+				chunk := make([]byte, 64<<10)
+				left := size
+				send := func(n int) {
+					for end := left - n; left > end; left -= len(chunk[:min(len(chunk), left-end)]) {
+						p.Write(chunk[:min(len(chunk), left-end)])
+					}
+				}
+				if begun > 0 {
+					p.say(fmt.Sprintf("VA %d f0 c1 %s\r\n", size, a.opaque()))
+					send(begun)
+				}
+				<-release
+				if begun == 0 {
+					p.say(fmt.Sprintf("VA %d f0 c1 %s\r\n", size, a.opaque()))
+				}
+				send(left)
+				p.say("\r\n")
+				p.serve()
+			})
+			cancelIn(t, s.look(func(c *conn) bool { return c.turns.reader != nil && (begun == 0 || c.reads > 1) }),
+				func(ctx context.Context) error { _, err := s.getCtx(ctx, "large"); return err })
+			before := allocated()
+			close(release)
+			s.wantValue(t, "b")
+			assert.Less(t, allocated()-before, uint64(1<<20))
+		})
+	}
 }
 
 // What comes for a batch after it was given up is thrown away, and must not be
