@@ -46,6 +46,7 @@ type call struct {
 	value   []byte
 	missing int // bytes of it still to come
 	pending Reply
+	stats   int // bytes of statistics in pending
 
 	conn      *conn
 	interrupt func() // bound to onCancel, made once for each record

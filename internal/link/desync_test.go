@@ -500,3 +500,20 @@ func TestHalfReplyThenHangUp(t *testing.T) {
 		})
 	}
 }
+
+// Statistics without an end cost a connection, not the memory.
+func TestEndlessStatistics(t *testing.T) {
+	s := onTCP(t, time.Second, func(p *peer) {
+		p.next()
+		for i := 0; ; i++ {
+			if _, err := fmt.Fprintf(p, "STAT name:%d %0500d\r\n", i, i); err != nil {
+				return
+			}
+		}
+	}, healthy)
+	before := allocated()
+	_, err := s.Do(context.Background(), &Request{Op: Stats})
+	require.Error(t, err)
+	assert.Less(t, allocated()-before, uint64(64<<20))
+	s.wantValue(t, "b")
+}

@@ -4,8 +4,9 @@ import "errors"
 
 // This file gathers statistics, which come one by one.
 
-// maxStats bounds how many statistics one reply may have.
-const maxStats = 1 << 20
+// maxStats bounds the statistics in one reply, in bytes of their names and
+// values.
+const maxStats = 16 << 20
 
 var errTooManyStats = errors.New("no end of statistics")
 
@@ -15,7 +16,7 @@ func (k *call) addStat(name, value []byte) error {
 		k.pending.Detail = &Detail{Stats: map[string]string{}}
 	}
 	stats := k.pending.Detail.Stats
-	if len(stats) == maxStats {
+	if k.stats += len(name) + len(value); k.stats > maxStats {
 		return errTooManyStats
 	}
 	if !k.gone.Load() {
@@ -30,7 +31,7 @@ func (k *call) endStats() {
 	if reply.Detail == nil {
 		reply.Detail = &Detail{Stats: map[string]string{}}
 	}
-	k.pending = Reply{}
+	k.pending, k.stats = Reply{}, 0
 	*k.slot() = reply
 	k.got.Add(1)
 }
