@@ -443,3 +443,37 @@ func TestStormOfCancels(t *testing.T) {
 		assert.Nil(t, c.turns.flusher)
 	})
 }
+
+// A server takes nothing, and callers do not wait for it: what they leave behind
+// is bounded, and others are told.
+func TestGivenUpRequestsDoNotPileUp(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		release := make(chan struct{})
+		s := on(t, time.Minute, stuck(release))
+		ctx, cancel := context.WithCancel(context.Background())
+		first := later(func() error {
+			_, err := s.Do(ctx, &Request{Op: Set, Key: "large", Value: large})
+			return err
+		})
+		reached(t, s.look(blockedWrite))
+		refused := 0
+		for range 300 {
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Microsecond)
+			_, err := s.Do(ctx, &Request{Op: Set, Key: "k", Value: large[:1<<20]})
+			cancel()
+			if errors.Is(err, ErrTooManyCalls) {
+				refused++
+			} else {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			}
+		}
+		assert.Greater(t, refused, 200)
+		c := s.current[0].Load()
+		c.mu.Lock()
+		assert.Less(t, cap(c.out)+cap(c.flight), 64<<20)
+		c.mu.Unlock()
+		cancel()
+		<-first
+		close(release)
+	})
+}

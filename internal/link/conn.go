@@ -23,6 +23,7 @@ type conn struct {
 	mu        sync.Mutex
 	turns     turns
 	out       []byte // requests that no flusher has taken yet
+	litter    int    // bytes of out that belong to calls that were given up
 	err       error  // why the connection closed
 	lastUse   int64  // clock when the latest call was submitted
 	progress  int64  // clock of the latest progress that somebody went on waiting after
@@ -72,13 +73,16 @@ func (c *conn) writeTimeout() int64      { return int64(c.link.cfg.WriteTimeout(
 
 // submit encodes k and puts it into the FIFO, unless the connection is closed,
 // or is found dead or stuck. It reports whether the caller is the flusher now;
-// startFlush is the next thing to call then. The error is errNotOpen, or the
-// codec's about the request.
+// startFlush is the next thing to call then. The error is errNotOpen,
+// ErrTooManyCalls, or the codec's about the request.
 func (c *conn) submit(k *call, now int64) (flush bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turns.closed || !c.usableLocked(now) {
 		return false, errNotOpen
+	}
+	if c.litter > maxLitter {
+		return false, ErrTooManyCalls
 	}
 	out, err := c.codec.append(c.out, k)
 	if err != nil {
@@ -88,6 +92,11 @@ func (c *conn) submit(k *call, now int64) (flush bool, err error) {
 	c.out, c.lastUse = out, now
 	return c.turns.enqueue(&k.turn, k.size), nil
 }
+
+// maxLitter is how many bytes of requests may lie in the buffer for nobody: a
+// server that takes nothing would otherwise fill the memory of callers who do
+// not wait for it.
+const maxLitter = 16 << 20
 
 // errNotOpen sends a caller to another connection.
 var errNotOpen = errors.New("connection is not open")
@@ -197,6 +206,9 @@ func (c *conn) leave(k *call, asleep bool) bool {
 		c.passFlushLocked(&k.turn, 0)
 	}
 	left := c.turns.leave(&k.turn) || c.err == errAbandoned
+	if left && k.end-uint64(k.size) >= c.taken {
+		c.litter += k.size
+	}
 	k.kept = k.got.Load() // those behind, delivered from here on, lack their values
 	k.gone.Store(left)
 	var woken *turn

@@ -42,7 +42,7 @@ func (c *conn) flush(ctx context.Context, me *turn) {
 				c.flight = nil
 			}
 			c.flight, c.out = c.out, c.flight[:0]
-			c.written = 0
+			c.written, c.litter = 0, 0
 			c.taken += uint64(len(c.flight))
 		}
 		rest := c.flight[c.written:]
