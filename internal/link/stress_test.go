@@ -66,7 +66,7 @@ type world struct {
 	stop   func(server int)                      // SIGSTOP, or nil
 	resume func(server int)                      // SIGCONT
 	kill   func(ctx context.Context, server int) // kill -9, and a new, empty server
-	lives  []atomic.Int64                        // how often each server was killed, or is about to be
+	lives  []atomic.Int64                        // how often each server was killed
 	dial   func(context.Context, string) (net.Conn, error)
 }
 
@@ -128,9 +128,9 @@ func realWorld(t *testing.T) *world {
 	w.stop = func(i int) { servers[i].Signal(syscall.SIGSTOP) }
 	w.resume = func(i int) { servers[i].Signal(syscall.SIGCONT) }
 	w.kill = func(ctx context.Context, i int) {
-		w.lives[i].Add(1)
+		servers[i].Stop()
+		w.lives[i].Add(1) // between the last answer of the old one and the first of the new
 		assert.NoError(t, servers[i].Restart(ctx))
-		w.lives[i].Add(1)
 	}
 	return w
 }
