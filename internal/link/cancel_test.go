@@ -225,7 +225,8 @@ func TestCancelBatchBetweenServers(t *testing.T) {
 		bad.cfg.Activity = good.cfg.Activity
 		atOnce(t, func(t *testing.T) time.Duration {
 			var shares []*Share
-			took := cancelIn(t, bad.look(func(c *conn) bool { return c.turns.reader != nil }), func(ctx context.Context) error {
+			waits := bad.look(func(c *conn) bool { return c.turns.reader != nil && c.turns.reader != &c.turns.spare })
+			took := cancelIn(t, waits, func(ctx context.Context) error {
 				shares = []*Share{{Link: good.Link, Keys: numbered(100)}, {Link: bad.Link, Keys: numbered(100)}}
 				Gather(ctx, shares)
 				return shares[1].Err
