@@ -26,7 +26,7 @@ const (
 // memcached has one reply in hand until the input is drained, so of several early
 // replies only the last is sent.
 func (c *conn) authenticate() {
-	c.out = c.out[:0]
+	c.forgetReplies()
 	if !c.old && c.lineLen < minAuthLine {
 		c.closing = true
 		return

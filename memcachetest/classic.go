@@ -111,7 +111,7 @@ func (c *conn) get(withCAS bool, keys [][]byte, touch bool, exptime int64) {
 	}
 	for _, key := range keys {
 		if len(key) > maxKey {
-			c.out, c.start = c.out[:0], 0
+			c.forgetReplies()
 			c.reply(errFormat)
 			if !c.old {
 				c.out = append(c.out, "\r\n"...)

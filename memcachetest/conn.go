@@ -143,27 +143,30 @@ func (c *conn) fill() bool {
 
 // abort ends the connection without the replies that are still unwritten.
 func (c *conn) abort() {
-	c.out = nil
+	c.forgetReplies()
 	c.closing = true
 }
 
 // flush writes the replies so far.
 func (c *conn) flush() bool {
 	if c.mute {
-		c.out = c.out[:0]
+		c.forgetReplies()
 	}
 	if len(c.out) == 0 {
 		return true
 	}
 	n, err := c.nc.Write(c.out)
 	c.srv.traffic.written.Add(int64(n))
-	c.out, c.start = c.out[:0], 0
+	c.forgetReplies()
 	c.batch.sent.Add(1)
 	if cap(c.out) > 1<<20 {
 		c.out = nil
 	}
 	return err == nil
 }
+
+// forgetReplies drops what was answered and not sent.
+func (c *conn) forgetReplies() { c.out, c.start = c.out[:0], 0 }
 
 // flushEarlier writes the replies to earlier commands, before the current one waits
 // for its value. Its own reply, an error that came before the value, stays behind.
