@@ -15,7 +15,8 @@ import (
 // should need, so that a slow operation is measured and not failed.
 const timeout = 2 * time.Second
 
-// client is a memcached client as the tables use it.
+// client is a memcached client as the tables use it. One that is there for its
+// batches alone has no get and no set.
 type client struct {
 	get   func(key string) ([]byte, error)
 	set   func(key string, value []byte) error
@@ -30,12 +31,15 @@ func opener(open func(Target) (*client, error)) func(Target, *workload.Set) (*Op
 		if err != nil {
 			return nil, err
 		}
-		return &Opened{
-			Getter: func(i int) (run.Caller, error) { return newGetter(c, set, i), nil },
-			Setter: func(i int) (run.Caller, error) { return newSetter(c, set, i, t.Callers), nil },
-			Multi:  func(b Batches) (run.Caller, error) { return c.multi(b), nil },
-			Close:  c.close,
-		}, nil
+		o := &Opened{
+			Multi: func(b Batches) (run.Caller, error) { return c.multi(b), nil },
+			Close: c.close,
+		}
+		if c.get != nil {
+			o.Getter = func(i int) (run.Caller, error) { return newGetter(c, set, i), nil }
+			o.Setter = func(i int) (run.Caller, error) { return newSetter(c, set, i, t.Callers), nil }
+		}
+		return o, nil
 	}
 }
 

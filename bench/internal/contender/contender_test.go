@@ -69,11 +69,14 @@ func check(t *testing.T, kind Kind, set, holds *workload.Set, wrong bool) {
 	require.NoError(t, err)
 	t.Cleanup(o.Close)
 
-	getter, err := o.Getter(0)
+	callers := map[string]run.Caller{}
+	if o.Getter != nil {
+		callers["get"], err = o.Getter(0)
+		require.NoError(t, err)
+	}
+	callers["multi"], err = o.Multi(Batches{Set: set, Batches: set.Batches(100)})
 	require.NoError(t, err)
-	multi, err := o.Multi(Batches{Set: set, Batches: set.Batches(100)})
-	require.NoError(t, err)
-	for name, caller := range map[string]run.Caller{"get": getter, "multi": multi} {
+	for name, caller := range callers {
 		if err := work(caller); wrong {
 			assert.Error(t, err, name)
 		} else {
