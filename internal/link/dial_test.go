@@ -59,7 +59,7 @@ func TestOneDialForAThousandCallers(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {
-				for time.Since(start) < 10*time.Second {
+				for time.Since(start) < 2*time.Second {
 					begun := time.Now()
 					err := d.get(context.Background())
 					var lost *LostError
@@ -74,8 +74,8 @@ func TestOneDialForAThousandCallers(t *testing.T) {
 		}
 		wg.Wait()
 		assert.EqualValues(t, 1, d.most.Load())
-		assert.Less(t, d.dials.Load(), int32(25), "in ten seconds")
-		assert.Greater(t, d.dials.Load(), int32(8))
+		assert.Less(t, d.dials.Load(), int32(15), "in two seconds")
+		assert.Greater(t, d.dials.Load(), int32(5))
 	})
 }
 
