@@ -108,8 +108,9 @@ func TestFaultsInBinary(t *testing.T) {
 				text.want("HD\r\n")
 				s.Inject(Fault{Command: "getk", Do: row.do})
 				c := dial(t, s)
-				c.send("\x80\x0c\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x07" + string(make([]byte, 8)) + "k")
-				c.send("\x80\x0a" + string(make([]byte, 22)))
+				// In one piece: what came after a cut would turn it into a reset.
+				c.send("\x80\x0c\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x07" + string(make([]byte, 8)) + "k" +
+					"\x80\x0a" + string(make([]byte, 22)))
 				switch {
 				case row.closed:
 					c.wantClosed(row.want)
