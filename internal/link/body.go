@@ -43,7 +43,7 @@ func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err e
 	if !k.gone.Load() {
 		reply.Value = k.keep(b[:size])
 	}
-	*k.slot() = reply
+	*k.target() = reply
 	return n, true, nil
 }
 
@@ -56,7 +56,7 @@ func (k *call) endValue(b []byte) (n int, ok bool, err error) {
 		return 0, false, errTerminator
 	}
 	k.pending.Value = k.value
-	*k.slot() = k.pending
+	*k.target() = k.pending
 	k.body, k.value, k.pending = noBody, nil, Reply{}
 	return len(crlf), true, nil
 }

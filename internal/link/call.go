@@ -29,8 +29,14 @@ type call struct {
 	opaque uint32 // of its first request
 	lines  bool   // asked in a classic line on a meta connection
 	hit    bool   // classic: the value is there, its END is not
-	exact  bool   // a batch that must not be
-	batch  bool   // its caller may have other servers to wait for first
+
+	// Classic: values that came behind those of later keys, as from a proxy that
+	// asks several servers. The caller merges them once k is answered.
+	late      []lateReply
+	lateOpen  bool        // the value being read is the last of them
+	reordered atomic.Bool // there are some, so a key without a value may yet have one
+	exact     bool        // a batch that must not be
+	batch     bool        // its caller may have other servers to wait for first
 
 	got  atomic.Int32 // complete replies
 	gone atomic.Bool  // its caller has left: keep nothing
@@ -79,6 +85,8 @@ func (k *call) recycle() {
 	k.oneReq[0], k.oneReply[0], k.pending = Request{}, Reply{}, Reply{}
 	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
+	k.late, k.lateOpen = nil, false
+	k.reordered.Store(false)
 	k.arena, k.chunk, k.chunkLeft = nil, nil, 0
 	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
 	k.got.Store(0)
@@ -98,6 +106,26 @@ func (k *call) replied() int {
 
 // slot is where the next reply of k goes.
 func (k *call) slot() *Reply { return &k.replies[k.got.Load()] }
+
+type lateReply struct {
+	at    int // of replies
+	reply Reply
+}
+
+// target is where the value being read goes.
+func (k *call) target() *Reply {
+	if k.lateOpen {
+		return &k.late[len(k.late)-1].reply
+	}
+	return k.slot()
+}
+
+// merge puts late replies where they belong.
+func (k *call) merge() {
+	for _, l := range k.late {
+		k.replies[l.at] = l.reply
+	}
+}
 
 // op is the operation that the next reply of k answers.
 func (k *call) op() Op {

@@ -1,6 +1,8 @@
 package link
 
 import (
+	"slices"
+
 	"github.com/vaquero-cache/memcache/classic"
 )
 
@@ -129,6 +131,10 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, e
 	// A value that is not all there will be looked at again: nothing may
 	// change before it is.
 	at := k.find(r.Key())
+	late := at < 0
+	if late {
+		at = k.findLate(r.Key())
+	}
 	switch {
 	case at < 0:
 		return 0, lineShort, errMispaired
@@ -137,7 +143,12 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, e
 	case r.Size < directSize && len(b)-n < r.Size+len(crlf):
 		return 0, lineShort, nil
 	}
-	k.skipTo(at)
+	if late {
+		k.late, k.lateOpen = append(k.late, lateReply{at: at}), true
+		k.reordered.Store(true)
+	} else {
+		k.skipTo(at)
+	}
 	m, ok, err := k.takeValue(b[n:], r.Size, Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS})
 	return n + m, k.valued(ok), err
 }
@@ -148,9 +159,12 @@ func (k *call) valued(ok bool) lineState {
 	if !ok {
 		return lineShort
 	}
-	if k.keys != nil {
+	switch {
+	case k.lateOpen:
+		k.lateOpen = false
+	case k.keys != nil:
 		k.got.Add(1)
-	} else {
+	default:
 		k.hit = true
 	}
 	return lineMore
@@ -181,6 +195,21 @@ func (k *call) find(key []byte) int {
 	}
 	for ; at < len(k.keys); at++ {
 		if k.keys[at] == string(key) {
+			return at
+		}
+	}
+	return -1
+}
+
+// findLate returns the place of a key of a batch that was taken for absent
+// because later ones had come, -1 if there is none.
+func (k *call) findLate(key []byte) int {
+	if k.keys == nil {
+		return -1
+	}
+	for at := range int(k.got.Load()) {
+		if k.keys[at] == string(key) && k.replies[at].Status == Miss &&
+			!slices.ContainsFunc(k.late, func(l lateReply) bool { return l.at == at }) {
 			return at
 		}
 	}

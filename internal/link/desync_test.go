@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -516,4 +517,41 @@ func TestEndlessStatistics(t *testing.T) {
 	require.Error(t, err)
 	assert.Less(t, allocated()-before, uint64(64<<20))
 	s.wantValue(t, "b")
+}
+
+// A proxy that asks several servers may give values in another order than that of
+// the keys. Their keys say where they belong.
+func TestBatchFromAProxyInAnotherOrder(t *testing.T) {
+	large := stamp("b", directSize+10)
+	address := scripted(t, func(c net.Conn) {
+		lines := bufio.NewScanner(c)
+		for lines.Scan() {
+			fmt.Fprintf(c, "VALUE d 0 1 4\r\nD\r\nVALUE b 7 %d 2\r\n%s\r\nVALUE e 0 0 5\r\n\r\nVALUE a 0 1 1\r\nA\r\nEND\r\n", len(large), large)
+		}
+	})
+	l := newLink(t, "tcp", address, time.Second)
+	l.cfg.Protocol = Classic
+	share := &Share{Link: l, Keys: []string{"a", "b", "c", "d", "e", "f"}}
+	Gather(context.Background(), []*Share{share})
+	require.NoError(t, share.Err)
+	var got []string
+	for _, r := range share.Replies {
+		got = append(got, fmt.Sprintf("%d %d %.1s", r.Status, r.CAS, r.Value))
+	}
+	assert.Equal(t, []string{"1 1 A", "1 2 b", "2 0 ", "1 4 D", "1 5 ", "2 0 "}, got)
+	assert.Equal(t, string(large), string(share.Replies[1].Value))
+
+	// What was not asked for, or came before, is still no reply.
+	for _, wrong := range []string{"VALUE x 0 1 1\r\nX\r\n", "VALUE a 0 1 1\r\nA\r\nVALUE a 0 1 1\r\nA\r\n"} {
+		address := scripted(t, func(c net.Conn) {
+			bufio.NewReader(c).ReadString('\n')
+			fmt.Fprint(c, "VALUE b 0 1 1\r\nB\r\n"+wrong+"END\r\n")
+		})
+		l := newLink(t, "tcp", address, time.Second)
+		l.cfg.Protocol = Classic
+		share := &Share{Link: l, Keys: []string{"a", "b"}}
+		Gather(context.Background(), []*Share{share})
+		var nonsense *ProtocolError
+		require.ErrorAs(t, share.Err, &nonsense)
+	}
 }

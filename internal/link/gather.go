@@ -213,7 +213,12 @@ func (s *Share) send(ctx context.Context) {
 func (s *Share) await(ctx context.Context) {
 	k, c := s.call, s.conn
 	err := c.await(ctx, k)
-	s.Replies = s.buf[:len(s.Replies)+k.replied()]
+	if err == nil {
+		k.merge()
+	}
+	if err == nil || !k.reordered.Load() {
+		s.Replies = s.buf[:len(s.Replies)+k.replied()]
+	}
 	switch {
 	case err == nil && len(s.Replies) == s.sent:
 		if k.lines {
