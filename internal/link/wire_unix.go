@@ -5,7 +5,6 @@ package link
 import (
 	"io"
 	"syscall"
-	"time"
 )
 
 // socket is the state of a wire's non-blocking calls. The functions are bound
@@ -16,9 +15,6 @@ type socket struct {
 	in    []byte // argument and result of read; the reader's
 	inLen int
 	inErr error
-
-	parked  time.Time // when the read under way began to wait in the poller
-	suspect int       // in how many reads to yield yet; see readwait_unix.go
 
 	out []byte // argument and result of write; the flusher's
 	n   int
@@ -64,7 +60,7 @@ func (w *wire) Read(b []byte) (n int, err error) {
 		return w.Conn.Read(b)
 	}
 	s := &w.sock
-	s.in, s.parked = b, time.Time{}
+	s.in = b
 	err = w.raw.Read(s.read)
 	s.in = nil
 	switch {
