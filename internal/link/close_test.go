@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -149,7 +150,7 @@ func TestCloseTwiceAndUnused(t *testing.T) {
 
 // A connection that takes its time to close holds up Close, and no call.
 func TestConnectionThatIsSlowToClose(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := onPipe(t, limit, healthy)
 		dial := s.cfg.Dial
 		s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {

@@ -50,7 +50,7 @@ var errRefusedDial = errors.New("connection refused")
 
 // A thousand callers of a dead server make one dial at a time and fail fast.
 func TestOneDialForAThousandCallers(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		d := newDialer(t, limit, func(context.Context) (net.Conn, error) {
 			time.Sleep(3 * time.Millisecond)
 			return nil, errRefusedDial
@@ -82,7 +82,7 @@ func TestOneDialForAThousandCallers(t *testing.T) {
 // The pauses between dials grow, are not the same for all clients, and end with
 // the first success.
 func TestBackoff(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var up atomic.Bool
 		var at []time.Time
 		s := memoryServer(t)
@@ -125,7 +125,7 @@ func memoryServer(t *testing.T) func(context.Context) (net.Conn, error) {
 }
 
 func TestDialIsBoundedByTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		d := newDialer(t, limit, func(ctx context.Context) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -158,7 +158,7 @@ func noted() *closeNoted {
 // A dialer may not heed its context. Its callers are back in time, and the
 // connection that comes too late is closed.
 func TestLateConnectionIsClosed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		late := noted()
 		first := true
 		s := memoryServer(t)
@@ -182,7 +182,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 
 // A waiter that gives up does not end the dial for the others.
 func TestCancelledWaiterLeavesTheDial(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := memoryServer(t)
 		d := newDialer(t, limit, func(ctx context.Context) (net.Conn, error) {
 			time.Sleep(100 * time.Millisecond)
@@ -253,7 +253,7 @@ func TestColdStart(t *testing.T) {
 func TestCloseDuringADial(t *testing.T) {
 	for name, heeds := range map[string]bool{"the dialer heeds its context": true, "it does not": false} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
 				late := noted()
 				first := true
 				s := memoryServer(t)

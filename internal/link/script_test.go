@@ -308,9 +308,6 @@ func onTLS(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 	return s
 }
 
-// bubble runs f in virtual time.
-func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
-
 // length is how many calls have no reply.
 func (s *turns) length() (n int) {
 	for t := s.first; t != nil; t = t.next {
