@@ -424,14 +424,16 @@ func TestBatchThatWaitedElsewhereListensFirst(t *testing.T) {
 // A stopped server that goes on after the callers were failed answers nobody.
 func TestStoppedServerThatGoesOnAnswersNobody(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, 100*time.Millisecond, func(p *peer) {
+		var failed sync.WaitGroup
+		failed.Add(10)
+		s := on(t, time.Second, func(p *peer) {
 			var late strings.Builder
 			for range 10 {
 				if a := p.next(); a != nil {
 					late.WriteString(a.answer())
 				}
 			}
-			time.Sleep(150 * time.Millisecond)
+			failed.Wait()
 			p.say(late.String())
 		}, healthy)
 		var wg sync.WaitGroup
@@ -439,6 +441,7 @@ func TestStoppedServerThatGoesOnAnswersNobody(t *testing.T) {
 			wg.Go(func() {
 				_, err := s.get(fmt.Sprint(i))
 				assert.ErrorIs(t, err, ErrNoProgress)
+				failed.Done()
 				for n := range 100 {
 					s.wantValue(t, fmt.Sprintf("%d.%d", i, n))
 				}
