@@ -59,10 +59,8 @@ func checkKey(key string) error {
 	if len(key) == 0 {
 		return ErrKeyEmpty
 	}
-	for i := range len(key) {
-		if b := key[i]; b <= ' ' || b == 0x7f {
-			return ErrKeyByte
-		}
+	if !isText(key) {
+		return ErrKeyByte
 	}
 	return nil
 }

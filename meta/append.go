@@ -67,10 +67,8 @@ func checkKey(key string, encoded bool) error {
 		return ErrKeyEmpty
 	}
 	if !encoded {
-		for i := range len(key) {
-			if !isToken(key[i]) {
-				return ErrKeyByte
-			}
+		if !IsText(key) {
+			return ErrKeyByte
 		}
 	}
 	return nil
