@@ -25,25 +25,23 @@ const (
 )
 
 // takeValue takes the value of a text reply, size bytes and CRLF, from the
-// start of b, behind its header, and gives it with reply to the next slot of k.
-// ok is false when b holds too little; a large value is begun then (k.body says
-// so), perhaps with none of its bytes.
-func (k *call) takeValue(b []byte, size int, reply Reply) (n int, ok bool, err error) {
+// start of b, behind its header, and gives it to the target of k. ok is false
+// when b holds too little; a large value is begun then (k.body says so), perhaps
+// with none of its bytes.
+func (k *call) takeValue(b []byte, size int) (n int, ok bool, err error) {
 	n = size + len(crlf)
 	if len(b) < n {
 		if size < directSize {
 			return 0, false, nil
 		}
-		k.pending = reply
 		return k.beginBody(size, b), false, nil
 	}
 	if string(b[size:n]) != crlf {
 		return 0, false, errTerminator
 	}
 	if !k.gone.Load() {
-		reply.Value = k.keep(b[:size])
+		k.target().Value = k.keep(b[:size])
 	}
-	*k.target() = reply
 	return n, true, nil
 }
 
@@ -55,10 +53,14 @@ func (k *call) endValue(b []byte) (n int, ok bool, err error) {
 	if string(b[:len(crlf)]) != crlf {
 		return 0, false, errTerminator
 	}
-	k.pending.Value = k.value
-	*k.target() = k.pending
-	k.body, k.value, k.pending = noBody, nil, Reply{}
+	k.endBody()
 	return len(crlf), true, nil
+}
+
+// endBody gives the value that was read to its reply.
+func (k *call) endBody() {
+	k.target().Value = k.value
+	k.body, k.value = noBody, nil
 }
 
 const crlf = "\r\n"

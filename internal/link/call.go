@@ -38,7 +38,8 @@ type call struct {
 	exact     bool        // a batch that must not be
 	batch     bool        // its caller may have other servers to wait for first
 
-	got  atomic.Int32 // complete replies
+	at   int          // complete replies; the reader's own count
+	got  atomic.Int32 // what of at its caller may look at, once it has left
 	gone atomic.Bool  // its caller has left: keep nothing
 	kept int32        // got when its caller left
 
@@ -51,8 +52,7 @@ type call struct {
 	body    bodyState
 	value   []byte
 	missing int // bytes of it still to come
-	pending Reply
-	stats   int // bytes of statistics in pending
+	stats   int // bytes of the statistics that are read
 
 	conn      *conn
 	interrupt func() // bound to onCancel, made once for each record
@@ -82,13 +82,14 @@ func (k *call) recycle() {
 	if k.spent {
 		return
 	}
-	k.oneReq[0], k.oneReply[0], k.pending = Request{}, Reply{}, Reply{}
+	k.oneReq[0], k.oneReply[0] = Request{}, Reply{}
 	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
 	k.late, k.lateOpen = nil, false
 	k.reordered.Store(false)
 	k.arena, k.chunk, k.chunkLeft = nil, nil, 0
 	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
+	k.at = 0
 	k.got.Store(0)
 	k.link.calls.Put(k)
 }
@@ -104,8 +105,13 @@ func (k *call) replied() int {
 	return int(k.got.Load())
 }
 
-// slot is where the next reply of k goes.
-func (k *call) slot() *Reply { return &k.replies[k.got.Load()] }
+// publish lets k's caller see the replies that are complete. Once for all that
+// one read brought is enough.
+func (k *call) publish() { k.got.Store(int32(k.at)) }
+
+// slot is where the next reply of k goes: all zero, unless part of that reply is
+// there already. Nobody else looks at it before it is counted.
+func (k *call) slot() *Reply { return &k.replies[k.at] }
 
 type lateReply struct {
 	at    int // of replies
@@ -136,22 +142,21 @@ func (k *call) op() Op {
 }
 
 // request is what the next reply of k answers, when k is no batch of gets.
-func (k *call) request() *Request { return &k.reqs[min(int(k.got.Load()), len(k.reqs)-1)] }
+func (k *call) request() *Request { return &k.reqs[min(k.at, len(k.reqs)-1)] }
 
 // skipTo makes misses of the keys of k up to the one at end: replies come in
 // the order of the keys, so these have none.
 func (k *call) skipTo(end int) {
-	for i := int(k.got.Load()); i < end; i++ {
-		*k.slot() = Reply{Status: Miss}
-		k.got.Add(1)
+	for ; k.at < end; k.at++ {
+		k.slot().Status = Miss
 	}
 }
 
 // refuse gives the next slot of k an error line for its reply. A batch that has
 // all its values and gets the line where END should be has no such slot.
 func (k *call) refuse(err *ServerError) {
-	if int(k.got.Load()) < k.requests() {
+	if k.at < k.requests() {
 		*k.slot() = Reply{Status: Refused, Err: err}
-		k.got.Add(1)
+		k.at++
 	}
 }

@@ -133,11 +133,9 @@ func (c *binaryCodec) consume(k *call, b []byte) (used int, done bool, err error
 // holds too little.
 func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error) {
 	if k.body == bodyRead {
-		k.pending.Value = k.value
-		*k.slot() = k.pending
-		k.body, k.value, k.pending = noBody, nil, Reply{}
-		k.got.Add(1)
-		if k.keys == nil && int(k.got.Load()) == len(k.reqs) {
+		k.endBody()
+		k.at++
+		if k.keys == nil && k.at == len(k.reqs) {
 			return 0, true, nil
 		}
 	}
@@ -147,7 +145,7 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 	}
 	at := h.Opaque - k.opaque
 	switch {
-	case k.keys == nil && at != uint32(k.got.Load()), at < uint32(k.got.Load()), at > uint32(k.requests()):
+	case k.keys == nil && at != uint32(k.at), at < uint32(k.at), at > uint32(k.requests()):
 		return 0, false, errMispaired
 	case h.Opcode != c.opcode(k, at):
 		return 0, false, errMispaired
@@ -160,7 +158,7 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 			return 0, false, err
 		}
 		k.skipTo(int(at))
-		k.pending = c.hit()
+		c.hit(k.slot())
 		k.beginBody(h.ValueLen(), b[n+m:])
 		return len(b), false, nil
 	}
@@ -177,15 +175,13 @@ func (c *binaryCodec) consumeOne(k *call, b []byte) (n int, done bool, err error
 			return n + m, false, k.addStat(c.body.Key, c.body.Value)
 		}
 		k.endStats()
-		return n + m, int(k.got.Load()) == len(k.reqs), nil
+		return n + m, k.at == len(k.reqs), nil
 	}
-	reply, err := c.result(k)
-	if err != nil {
+	if err := c.result(k, k.slot()); err != nil {
 		return n + m, false, err
 	}
-	*k.slot() = reply
-	k.got.Add(1)
-	return n + m, k.keys == nil && int(k.got.Load()) == len(k.reqs), nil
+	k.at++
+	return n + m, k.keys == nil && k.at == len(k.reqs), nil
 }
 
 // opcode returns that of request number at of k.
@@ -207,39 +203,42 @@ var binaryOpcodes = [opEnd]binary.Opcode{
 	FlushAll: binary.OpFlush, Version: binary.OpVersion, Stats: binary.OpStat,
 }
 
-// hit is the reply of a get or gat that found an item, the value excepted.
-func (c *binaryCodec) hit() Reply {
-	return Reply{Status: OK, Flags: c.body.ClientFlags, CAS: c.header.CAS}
+// hit fills in the reply of a get or gat that found an item, the value excepted.
+func (c *binaryCodec) hit(reply *Reply) {
+	reply.Status, reply.Flags, reply.CAS = OK, c.body.ClientFlags, c.header.CAS
 }
 
-// result turns a reply that is all there into a Reply.
-func (c *binaryCodec) result(k *call) (Reply, error) {
+// result turns a reply that is all there into one of k.
+func (c *binaryCodec) result(k *call, reply *Reply) error {
 	h, body, op := &c.header, &c.body, k.op()
 	switch h.Status {
 	case binary.StatusOK:
-		reply := Reply{Status: OK, Number: body.Number}
+		reply.Status, reply.Number = OK, body.Number
 		if k.reads() {
-			reply = c.hit()
+			c.hit(reply)
 		}
 		if (k.reads() || op == Version) && !k.gone.Load() {
 			reply.Value = k.keep(body.Value)
 		}
-		return reply, nil
+		return nil
 	case binary.StatusNotFound:
 		switch op {
 		case Replace:
-			return Reply{Status: NotStored}, nil
+			reply.Status = NotStored
 		case Stats: // what the text protocols call it
-			return Reply{Status: Refused, Err: &ServerError{Kind: "ERROR"}}, nil
+			reply.Status, reply.Err = Refused, &ServerError{Kind: "ERROR"}
+		default:
+			reply.Status = Miss
 		}
-		return Reply{Status: Miss}, nil
+		return nil
 	case binary.StatusExists:
-		if op == Add {
-			return Reply{Status: NotStored}, nil
+		if reply.Status = Exists; op == Add {
+			reply.Status = NotStored
 		}
-		return Reply{Status: Exists}, nil
+		return nil
 	case binary.StatusNotStored:
-		return Reply{Status: NotStored}, nil
+		reply.Status = NotStored
+		return nil
 	}
 	refusal := &ServerError{Kind: "SERVER_ERROR", Message: string(body.Value)}
 	switch h.Status {
@@ -249,7 +248,8 @@ func (c *binaryCodec) result(k *call) (Reply, error) {
 		refusal.Kind = "ERROR"
 	}
 	if !h.InStep(op != FlushAll && op != Version) {
-		return Reply{}, refusal
+		return refusal
 	}
-	return Reply{Status: Refused, Err: refusal}, nil
+	reply.Status, reply.Err = Refused, refusal
+	return nil
 }

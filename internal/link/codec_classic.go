@@ -88,7 +88,7 @@ func (c *classicCodec) consume(k *call, b []byte) (used int, done bool, err erro
 			return used, false, notReply(k, b[used:], err)
 		case state == lineShort:
 			return used, false, nil
-		case state == lineLast && (k.keys != nil || int(k.got.Load()) == len(k.reqs)):
+		case state == lineLast && (k.keys != nil || k.at == len(k.reqs)):
 			return used, true, nil
 		}
 	}
@@ -149,7 +149,9 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, e
 	} else {
 		k.skipTo(at)
 	}
-	m, ok, err := k.takeValue(b[n:], r.Size, Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS})
+	reply := k.target()
+	reply.Status, reply.Flags, reply.CAS = OK, r.ClientFlags, r.CAS
+	m, ok, err := k.takeValue(b[n:], r.Size)
 	return n + m, k.valued(ok), err
 }
 
@@ -163,7 +165,7 @@ func (k *call) valued(ok bool) lineState {
 	case k.lateOpen:
 		k.lateOpen = false
 	case k.keys != nil:
-		k.got.Add(1)
+		k.at++
 	default:
 		k.hit = true
 	}
@@ -177,16 +179,16 @@ func (k *call) endRead() {
 		k.skipTo(len(k.keys))
 	case k.hit:
 		k.hit = false
-		k.got.Add(1)
+		k.at++
 	default:
-		k.skipTo(int(k.got.Load()) + 1)
+		k.skipTo(k.at + 1)
 	}
 }
 
 // find returns the place of key among those of k that have no reply, -1 if it
 // is none of them.
 func (k *call) find(key []byte) int {
-	at := int(k.got.Load())
+	at := k.at
 	if k.keys == nil {
 		if k.hit || k.reqs[at].Key != string(key) {
 			return -1
@@ -207,7 +209,7 @@ func (k *call) findLate(key []byte) int {
 	if k.keys == nil {
 		return -1
 	}
-	for at := range int(k.got.Load()) {
+	for at := range k.at {
 		if k.keys[at] == string(key) && k.replies[at].Status == Miss &&
 			!slices.ContainsFunc(k.late, func(l lateReply) bool { return l.at == at }) {
 			return at
@@ -220,7 +222,7 @@ func (k *call) findLate(key []byte) int {
 // the answer to k and not to another request; the order does.
 func (c *classicCodec) answer(k *call) error {
 	r, op := &c.reply, k.op()
-	reply := Reply{Status: OK}
+	status := OK
 	switch r.Code {
 	case classic.CodeStored:
 		if !op.stores() {
@@ -242,32 +244,32 @@ func (c *classicCodec) answer(k *call) error {
 		if op != Increment && op != Decrement {
 			return errMispaired
 		}
-		reply.Number = r.Number
+		k.slot().Number = r.Number
 	case classic.CodeVersion:
 		if op != Version {
 			return errMispaired
 		}
-		reply.Value = copyValue(r.Text())
+		k.slot().Value = copyValue(r.Text())
 	case classic.CodeNotStored:
 		if !op.stores() || op == Set {
 			return errMispaired
 		}
-		reply.Status = NotStored
+		status = NotStored
 	case classic.CodeExists:
 		if op != CompareAndSwap {
 			return errMispaired
 		}
-		reply.Status = Exists
+		status = Exists
 	case classic.CodeNotFound:
 		if op == FlushAll || op == Version || op.stores() && op != CompareAndSwap {
 			return errMispaired
 		}
-		reply.Status = Miss
+		status = Miss
 	default:
 		return errMispaired
 	}
-	*k.slot() = reply
-	k.got.Add(1)
+	k.slot().Status = status
+	k.at++
 	return nil
 }
 
@@ -292,9 +294,9 @@ func (c *classicCodec) refuse(k *call) error {
 	if !c.reply.InStep(k.op().stores()) {
 		return refusal
 	}
-	k.hit, k.pending = false, Reply{}
+	k.hit = false
 	k.refuse(refusal)
-	for k.keys != nil && int(k.got.Load()) < len(k.keys) {
+	for k.keys != nil && k.at < len(k.keys) {
 		k.refuse(refusal)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 
@@ -12,7 +13,7 @@ import (
 // stats, and touch (a meta read would take the right to recompute a stale item).
 // Both may be mixed on a connection. Keys that are no text are sent as base64.
 //
-// Each meta request carries an opaque, a counter of the connection in base 36.
+// Each meta request carries an opaque, a counter of the connection.
 // Replies come in order, so the expected one is known and comparing bytes
 // proves that a reply belongs to its call.
 type metaCodec struct {
@@ -23,7 +24,7 @@ type metaCodec struct {
 	next uint32 // opaque of the next request
 	get  meta.GetRequest
 
-	digits [8]byte // of get.Opaque
+	opaque [opaqueSize]byte // of get
 
 	// The reader's.
 	reply   meta.Reply
@@ -36,22 +37,18 @@ func newMetaCodec(maxValue int, pure bool) *metaCodec {
 	return &metaCodec{maxValue: maxValue, pure: pure, classic: classicCodec{maxValue: maxValue}, proves: !pure}
 }
 
-// opaqueLimit keeps an opaque at four digits. Far fewer requests are ever in
-// flight, so a value is not in use when it comes round again.
-const opaqueLimit = 36 * 36 * 36 * 36
-
-const base36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+// An opaque is a counter in four characters of six bits each, '?' to '~', the
+// lowest first: made and compared as one word, without a division or a loop.
+// Far fewer requests are ever in flight than it can count, so a value is not in
+// use when it comes round again.
+const opaqueSize = 4
 
 func appendOpaque(dst []byte, n uint32) []byte {
-	var digits [4]byte
-	at := len(digits)
-	for n %= opaqueLimit; ; n /= 36 { // a constant: twice as fast as strconv, and there are two to a reply
-		at--
-		digits[at] = base36[n%36]
-		if n < 36 {
-			return append(dst, digits[at:]...)
-		}
-	}
+	return binary.LittleEndian.AppendUint32(dst, opaqueWord(n))
+}
+
+func opaqueWord(n uint32) uint32 {
+	return n&0x3f + n<<2&0x3f00 + n<<4&0x3f0000 + n<<6&0x3f000000 + '?'*0x01010101
 }
 
 const getFields = meta.FieldValue | itemFields
@@ -69,7 +66,7 @@ func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	m.next = (m.next + uint32(k.requests())) % opaqueLimit
+	m.next += uint32(k.requests())
 	k.many = k.requests() > 1
 	return out, nil
 }
@@ -81,20 +78,13 @@ func isClassic(r *Request) bool {
 	case FlushAll, Version, Stats:
 		return true
 	case Touch:
-		return isText(r.Key)
+		return IsText(r.Key)
 	}
 	return false
 }
 
-// isText reports whether key may stand in a line as it is.
-func isText(key string) bool {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] == 0x7f {
-			return false
-		}
-	}
-	return true
-}
+// IsText reports whether key may stand in a line as it is.
+func IsText(key string) bool { return meta.IsText(key) }
 
 // requestsPerTurn is how many requests of one connection memcached serves
 // before it looks after the others (its option -R, by default). A batch of more
@@ -106,7 +96,7 @@ const requestsPerTurn = 20
 func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) {
 	out, m.get.Want = dst, getFields
 	for i, key := range k.keys {
-		m.get.Key, m.get.Opaque = key, appendOpaque(m.digits[:0], k.opaque+uint32(i))
+		m.get.Key, m.get.Opaque = key, appendOpaque(m.opaque[:0], k.opaque+uint32(i))
 		m.get.Base64 = false
 		if out, err = meta.AppendGet(out, &m.get); err == meta.ErrKeyByte {
 			m.get.Base64 = true
@@ -138,8 +128,8 @@ func (m *metaCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]byte
 // appendMeta is appendRequest for what meta has a command for. With base64 the
 // key is sent in that form, to be stored as the bytes that it is.
 func appendMeta(dst []byte, r *Request, opaque uint32, base64 bool) ([]byte, error) {
-	var digits [8]byte
-	common := meta.Common{Key: r.Key, Base64: base64, Opaque: appendOpaque(digits[:0], opaque)}
+	var room [opaqueSize]byte
+	common := meta.Common{Key: r.Key, Base64: base64, Opaque: appendOpaque(room[:0], opaque)}
 	switch {
 	case r.Op.stores():
 		set := meta.SetRequest{Common: common, Value: r.Value, Mode: metaMode(r.Op), ClientFlags: r.Flags, TTL: r.Expiration}
@@ -193,8 +183,7 @@ func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) 
 	if k.lines {
 		return m.classic.consume(k, b)
 	}
-	want := int32(k.requests())
-	for k.got.Load() < want {
+	for want := k.requests(); k.at < want; {
 		if k.keys == nil && isClassic(k.request()) {
 			n, state, err := m.classic.consumeLine(k, b[used:])
 			used += n
@@ -214,7 +203,7 @@ func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) 
 		if !ok {
 			return used, false, nil
 		}
-		k.got.Add(1)
+		k.at++
 	}
 	return used, true, nil
 }
@@ -231,25 +220,24 @@ func (m *metaCodec) consumeOne(k *call, b []byte) (n int, ok bool, err error) {
 	if !m.paired(k) {
 		return 0, false, errMispaired
 	}
-	reply, err := m.result(k)
-	if err != nil {
+	reply := k.slot()
+	if err = m.result(k, reply); err != nil {
 		return 0, false, err
 	}
 	switch {
 	case r.Code != meta.CodeValue:
-		*k.slot() = reply
 		return n, true, nil
 	case r.Size > m.maxValue:
 		return 0, false, meta.ErrSizeTooLarge
 	case !k.reads():
 		return m.number(k, b, n)
 	}
-	size, ok, err := k.takeValue(b[n:], r.Size, reply)
+	size, ok, err := k.takeValue(b[n:], r.Size)
 	if !ok && k.body == noBody {
 		n = 0 // the header is parsed again when more has come
 	}
 	if ok && reply.Status != OK {
-		k.slot().Value = nil
+		reply.Value = nil
 	}
 	return n + size, ok, err
 }
@@ -264,7 +252,7 @@ func (m *metaCodec) number(k *call, b []byte, n int) (int, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	*k.slot() = Reply{Status: OK, Number: number}
+	k.slot().Number = number
 	return n + size, true, nil
 }
 
@@ -278,40 +266,41 @@ func (m *metaCodec) paired(k *call) bool {
 	if r.Has&meta.FieldOpaque == 0 {
 		return r.Code == meta.CodeMiss && !m.proves
 	}
-	var digits [8]byte
-	want := appendOpaque(digits[:0], k.opaque+uint32(k.got.Load()))
-	if string(r.Opaque()) != string(want) {
+	opaque := r.Opaque()
+	if len(opaque) != opaqueSize || binary.LittleEndian.Uint32(opaque) != opaqueWord(k.opaque+uint32(k.at)) {
 		return false
 	}
 	m.proves = m.proves || r.Code == meta.CodeMiss
 	return true
 }
 
-// result turns the header in m.reply into a Reply, the value excepted.
-func (m *metaCodec) result(k *call) (Reply, error) {
+// result turns the header in m.reply into a reply of k, the value excepted.
+func (m *metaCodec) result(k *call, reply *Reply) error {
 	r, op := &m.reply, k.op()
 	counts := op == Increment || op == Decrement
 	switch {
 	case r.Code == meta.CodeError:
 		refusal := &ServerError{Kind: r.Class.String(), Message: string(r.Message())}
 		if !r.InStep(op.stores()) {
-			return Reply{}, refusal
+			return refusal
 		}
-		return Reply{Status: Refused, Err: refusal}, nil
+		reply.Status, reply.Err = Refused, refusal
 	case k.reads():
-		return m.found(k, meta.CodeValue, r.Size)
+		return m.found(k, reply, meta.CodeValue, r.Size)
 	case op == Inspect:
-		return m.found(k, meta.CodeDone, r.ItemSize)
+		return m.found(k, reply, meta.CodeDone, r.ItemSize)
 	case r.Code == meta.CodeValue && counts, r.Code == meta.CodeDone && !counts:
-		return Reply{Status: OK}, nil
+		reply.Status = OK
 	case r.Code == meta.CodeNotFound, r.Code == meta.CodeMiss && op == Touch:
-		return Reply{Status: Miss}, nil
+		reply.Status = Miss
 	case r.Code == meta.CodeNotStored:
-		return Reply{Status: NotStored}, nil
+		reply.Status = NotStored
 	case r.Code == meta.CodeExists:
-		return Reply{Status: Exists}, nil
+		reply.Status = Exists
+	default:
+		return errMispaired
 	}
-	return Reply{}, errMispaired
+	return nil
 }
 
 // itemFields are what every reply to a read must carry beside the value,
@@ -323,24 +312,26 @@ const (
 
 // found is result for a read, which answers by code when it finds an item, whose
 // value then has size bytes.
-func (m *metaCodec) found(k *call, code meta.Code, size int) (Reply, error) {
+func (m *metaCodec) found(k *call, reply *Reply, code meta.Code, size int) error {
 	r := &m.reply
 	switch {
 	case r.Code == meta.CodeMiss:
-		return Reply{Status: Miss}, nil
+		reply.Status = Miss
+		return nil
 	case r.Code != code || r.Has&itemFields != itemFields:
-		return Reply{}, errMispaired
+		return errMispaired
 	case size == 0 && r.ClientFlags == 0 && r.Has&(meta.FieldWin|meta.FieldLost) != 0:
-		return Reply{Status: Miss}, nil // the stub of a lease, not a stored empty value
+		reply.Status = Miss // the stub of a lease, not a stored empty value
+		return nil
 	}
-	reply := Reply{Status: OK, Flags: r.ClientFlags, CAS: r.CAS}
+	reply.Status, reply.Flags, reply.CAS = OK, r.ClientFlags, r.CAS
 	if k.keys == nil && (k.request().Detail || code == meta.CodeDone) {
 		if r.Has&detailFields != detailFields {
-			return Reply{}, errMispaired
+			return errMispaired
 		}
 		reply.Detail = m.detail(size)
 	}
-	return reply, nil
+	return nil
 }
 
 func (m *metaCodec) detail(size int) *Detail {

@@ -195,7 +195,7 @@ func TestUnsolicitedBytesAreNobodysReply(t *testing.T) {
 		"an error line after a long idle": {"SERVER_ERROR out of memory\r\n", 0, 20 * time.Millisecond},
 		"an error line behind the reply":  {"SERVER_ERROR out of memory\r\n", 0, 0},
 		"a classic line after long idle":  {"TOUCHED\r\n", 0, 20 * time.Millisecond},
-		"a duplicate of the reply":        {"HD O0\r\n", time.Millisecond, 2 * time.Millisecond},
+		"a duplicate of the reply":        {"HD O" + firstOpaque + "\r\n", time.Millisecond, 2 * time.Millisecond},
 		"a miss without opaque":           {"EN\r\n", time.Millisecond, 2 * time.Millisecond},
 	}
 	for name, row := range rows {

@@ -54,7 +54,7 @@ func TestAutoChoosesByVersionAndBarrier(t *testing.T) {
 			case "mn":
 				return "MN\r\n"
 			}
-			return "VA 1 f0 c7 O0\r\nv\r\n"
+			return "VA 1 f0 c7 O" + firstOpaque + "\r\nv\r\n"
 		}, true, 1},
 		{"1.6.17 is never sent mn", func(line string) string {
 			if line == "version" {
@@ -137,7 +137,7 @@ func TestAutoAsksEachConnection(t *testing.T) {
 			case word == "mn":
 				fmt.Fprint(c, "MN\r\n")
 			case word == "mg":
-				fmt.Fprint(c, "EN O0\r\n")
+				fmt.Fprint(c, "EN O"+firstOpaque+"\r\n")
 			case word == "gets":
 				fmt.Fprint(c, "END\r\n")
 			default:

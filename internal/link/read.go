@@ -133,12 +133,13 @@ func (c *conn) deliver() (moved bool, err error) {
 				c.finish(ended)
 				return moved, protocolError(t.call.want(), c.in[c.r:c.w], errUnasked)
 			}
-			got := t.call.got.Load()
+			at := t.call.at
 			done, err := c.feed(t.call)
-			moved = moved || t.call.got.Load() != got
+			moved = moved || t.call.at != at
 			if err != nil {
 				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
 					t.call.refuse(refusal)
+					t.call.publish()
 					ended, err = ended+1, errRefused
 				}
 				c.finish(ended)
@@ -184,6 +185,7 @@ func (c *conn) feed(k *call) (done bool, err error) {
 		}
 		c.big = nil
 		n, done, err := c.codec.consume(k, c.in[c.r:c.w])
+		k.publish()
 		c.r += n
 		if err != nil || done || k.body != inBody {
 			return done, err

@@ -30,6 +30,9 @@ import (
 // This file is the stage for the fault tests: servers that play a script, over
 // pipes in virtual time or over sockets with buffers as small as they get.
 
+// firstOpaque is that of the first meta request of a connection.
+var firstOpaque = string(appendOpaque(nil, 0))
+
 // peer is the server's end of one connection, played by a script.
 type peer struct {
 	net.Conn
