@@ -3,6 +3,8 @@ package memcache
 import (
 	"crypto/sha256"
 	"encoding/base64"
+
+	"github.com/vaquero-cache/memcache/internal/link"
 )
 
 // This file knows what may be sent as a key, and what is sent in its place.
@@ -43,16 +45,7 @@ type KeySettings struct {
 // none of them a space, a control byte or DEL. Bytes above 127 are legal, as
 // UTF-8 or otherwise.
 func legalKey(key string) bool {
-	return len(key) > 0 && len(key) <= MaxKeyLength && isText(key)
-}
-
-func isText(key string) bool {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] == 0x7f {
-			return false
-		}
-	}
-	return true
+	return len(key) > 0 && len(key) <= MaxKeyLength && link.IsText(key)
 }
 
 // wire returns what is sent for key, or ErrMalformedKey.
@@ -106,7 +99,7 @@ func (s *KeySettings) wireAll(keys []string) ([]string, error) {
 // appendWire appends what is sent for key. The limits are those of the final
 // key: its bytes, and its length.
 func (s *KeySettings) appendWire(dst []byte, key string) ([]byte, error) {
-	text, textKey := isText(s.Namespace), isText(key)
+	text, textKey := link.IsText(s.Namespace), link.IsText(key)
 	if key == "" || !s.AnyBytes && !(text && textKey) {
 		return dst, ErrMalformedKey
 	}
