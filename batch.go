@@ -21,6 +21,7 @@ import (
 //	shares     servers[0]: Keys or Reqs   servers[1]: …
 type batch struct {
 	client  *Client
+	view    *view           // by which keys are placed; nil = by the selector
 	ctx     context.Context // of perform
 	mixed   bool            // the operations are not all the same
 	servers []*server
@@ -45,7 +46,10 @@ func (c *Client) getting(keys []string) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := c.newBatch(len(keys))
+	b, err := c.newBatch(len(keys))
+	if err != nil {
+		return nil, err
+	}
 	seen := newSeen(len(keys))
 	defer seen.release()
 	distinct := len(keys)
@@ -94,7 +98,10 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 			reqs[i].Key = wire[i]
 		}
 	}
-	b := c.newBatch(len(reqs))
+	b, err := c.newBatch(len(reqs))
+	if err != nil {
+		return nil, err
+	}
 	for i := range reqs {
 		if err := b.place(i, reqs[i].Key); err != nil {
 			return nil, err
@@ -144,15 +151,20 @@ func (b *batch) key(i, j int) string {
 	}
 }
 
-// newBatch returns a batch for n operations.
-func (c *Client) newBatch(n int) *batch {
+// newBatch returns a batch for n operations, all of which will be placed by the
+// list of servers as it is now.
+func (c *Client) newBatch(n int) (*batch, error) {
+	v, err := c.current()
+	if err != nil && n > 0 {
+		return nil, err
+	}
 	b, ok := batches.Get().(*batch)
 	if !ok {
 		b = new(batch)
 	}
-	b.client = c
+	b.client, b.view = c, v
 	b.spots = slices.Grow(b.spots[:0], n)[:n]
-	return b
+	return b, nil
 }
 
 var batches sync.Pool
@@ -168,7 +180,7 @@ func (b *batch) release() {
 			return
 		}
 	}
-	b.client, b.ctx, b.own, b.mixed = nil, nil, nil, false
+	b.client, b.view, b.ctx, b.own, b.mixed = nil, nil, nil, nil, false
 	b.servers, b.sizes = b.servers[:0], b.sizes[:0]
 	clear(b.bySlot)
 	clear(b.spots)
@@ -177,7 +189,7 @@ func (b *batch) release() {
 
 // place finds the server of operation i.
 func (b *batch) place(i int, wire string) error {
-	s, err := b.client.pick(b.client.Keys.placed(wire))
+	s, err := b.client.pickFrom(b.view, b.client.Keys.placed(wire))
 	if err != nil {
 		return err
 	}

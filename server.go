@@ -27,16 +27,34 @@ type view struct {
 
 // pick returns the server of key.
 func (c *Client) pick(key string) (*server, error) {
-	if own, ok := c.selector.(placing); ok {
-		p := own.placed()
-		if p == nil {
-			return nil, ErrNoServers
-		}
-		v := c.view.Load()
-		if v == nil || v.placed != p {
-			v = c.follow(p)
-		}
-		return v.servers[p.ring.Pick(key)], nil
+	v, err := c.current()
+	if err != nil {
+		return nil, err
+	}
+	return c.pickFrom(v, key)
+}
+
+// current returns the list of one of our own selectors as it is now, nil if the
+// selector is another's.
+func (c *Client) current() (*view, error) {
+	own, ok := c.selector.(placing)
+	if !ok {
+		return nil, nil
+	}
+	p := own.placed()
+	if p == nil {
+		return nil, ErrNoServers
+	}
+	if v := c.view.Load(); v != nil && v.placed == p {
+		return v, nil
+	}
+	return c.follow(p), nil
+}
+
+// pickFrom is pick by what current returned, for many keys.
+func (c *Client) pickFrom(v *view, key string) (*server, error) {
+	if v != nil {
+		return v.servers[v.ring.Pick(key)], nil
 	}
 	addr, err := c.selector.PickServer(key)
 	if err != nil {
