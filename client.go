@@ -2,6 +2,7 @@ package memcache
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -41,8 +42,8 @@ type Client struct {
 	// nil means a net.Dialer.
 	//
 	// It is called by one goroutine at a time for each server, with a context
-	// that ends after Timeout or on Close. For TLS it returns a *tls.Conn, from
-	// a tls.Dialer whose Config.ServerName is set: the address has no name.
+	// that ends after Timeout or on Close. It may return a *tls.Conn; since the
+	// address has no name, TLS is the simpler way.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Timeout bounds the time in which a connection makes no progress, where a
@@ -62,6 +63,20 @@ type Client struct {
 
 	// Conn says more about connections.
 	Conn ConnSettings
+
+	// TLS, if not nil, is how connections are made private: those of DialContext
+	// too, unless they are a *tls.Conn. The Config is never changed, and all in
+	// it means what crypto/tls says. Its callbacks are asked at each new
+	// connection, which is how certificates are replaced while the client runs.
+	//
+	// An empty ServerName means that the certificate of each server must be for
+	// the host in its address, as it was given and not as it resolves; the path
+	// of a unix socket has none, so there ServerName must be set. Sessions are
+	// resumed if there is a ClientSessionCache.
+	//
+	// A handshake that fails is an *OpError that wraps what crypto/tls says, such
+	// as a *tls.CertificateVerificationError.
+	TLS *tls.Config
 
 	// Protocol says how servers are spoken to; later changes reach only servers
 	// that have not been used. The zero value, Auto, asks each connection when

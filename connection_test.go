@@ -2,7 +2,6 @@ package memcache_test
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -162,9 +161,10 @@ func TestClientInsideAndOutsideABubble(t *testing.T) {
 // not taken: when a value ends inside a record, the requests behind it in that
 // record wait until more bytes arrive.
 func TestTLSWithManyStoresAtOnce(t *testing.T) {
-	eachTLSServer(t, func(t *testing.T, address string, pool *x509.CertPool) {
+	a := newAuthority(t)
+	eachTLSServer(t, serverTLS{cert: a.mustSign(t, tlsServerName)}, func(t *testing.T, address string) {
 		c := newClient(t, address)
-		c.DialContext = dialTLS(pool)
+		c.TLS = a.expects(tlsServerName)
 		c.Timeout = 2 * time.Second
 		for range 20 {
 			keys := fill(t, c, 300, 2000)

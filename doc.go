@@ -77,6 +77,11 @@
 // placement of package ring: ring.Default for new work, or that of a client in
 // another language whose keys must be found where it puts them.
 //
+// # Privacy
+//
+// Client.TLS makes connections private. The certificate of each server must be
+// for the host in its address, as it was given.
+//
 // # Looking on
 //
 // Client.Hooks are told of operations and connections. Stats, Versions and

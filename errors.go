@@ -142,8 +142,9 @@ func timedOut(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// ConnectTimeoutError says that a server did not accept a connection within
-// Client.Timeout. It is a net.Error.
+// ConnectTimeoutError says that a connection to a server was not ready for use,
+// with the handshake of TLS, within Client.Timeout or ConnSettings.DialTimeout.
+// It is a net.Error.
 type ConnectTimeoutError struct {
 	Addr net.Addr
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/vaquero-cache/memcache"
 	"github.com/vaquero-cache/memcache/memcachetest"
@@ -70,10 +71,14 @@ func ExampleClient_Stats() {
 	// 1 server failed: true
 }
 
-// A custom dialer may return any connection. The address that it gets is an
-// "ip:port", so the name in the certificate is for the program to say.
+// The certificate of each server must be for the host in its address. Here it is
+// for 127.0.0.1.
 func ExampleClient_tls() {
-	cert, pool, err := newAuthority() // for the name cache.test
+	authority, err := makeAuthority()
+	if err != nil {
+		log.Fatal(err)
+	}
+	cert, err := authority.sign(time.Now().Add(time.Hour), "127.0.0.1")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,10 +88,9 @@ func ExampleClient_tls() {
 	}
 	defer server.Close()
 
-	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: pool, ServerName: "cache.test"}}
 	mc := memcache.New(server.Addr())
 	defer mc.Close()
-	mc.DialContext = dialer.DialContext
+	mc.TLS = &tls.Config{RootCAs: authority.pool} // without one: those of the system
 
 	if err := mc.Set(&memcache.Item{Key: "secret", Value: []byte("42")}); err != nil {
 		log.Fatal(err)

@@ -24,8 +24,8 @@ type ConnSettings struct {
 	// ErrTooManyCalls. 0 means DefaultMaxCalls, negative no bound.
 	MaxCalls int
 
-	// DialTimeout bounds the making of a connection: dialling, and asking for
-	// the protocol. 0 or less means Client.Timeout.
+	// DialTimeout bounds the making of a connection: dialling, the handshake of
+	// TLS, and asking for the protocol. 0 or less means Client.Timeout.
 	DialTimeout time.Duration
 
 	// WriteTimeout bounds the time in which a write makes no progress: 64 KiB
@@ -82,10 +82,19 @@ func (c *Client) newLink(s *server) *link.Link {
 	})
 }
 
-// dial connects to the server. A custom DialContext gets the addresses of our
+// dial makes a connection to the server.
+func (s *server) dial(ctx context.Context) (net.Conn, error) {
+	nc, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.secure(ctx, nc)
+}
+
+// connect connects to the server. A custom DialContext gets the addresses of our
 // own selectors resolved, one after the other until one of them answers, and
 // those of others as they are.
-func (s *server) dial(ctx context.Context) (net.Conn, error) {
+func (s *server) connect(ctx context.Context) (net.Conn, error) {
 	dial := s.client.DialContext
 	own, ok := s.addr.(*serverAddr)
 	switch {

@@ -6,7 +6,8 @@
 //
 //	link.go      Link: a call's way to a connection and back
 //	gather.go    batches over several servers; stream.go: in rounds
-//	protocol.go  which protocol a connection speaks
+//	admit.go     what comes before a connection may be used
+//	protocol.go  which protocol a connection speaks; question.go: how it is asked
 //	gate.go      how many calls may be in flight
 //	dial.go      one dial at a time, and how long to wait after a failure
 //	retry.go     what may be repeated on a fresh connection
@@ -33,7 +34,7 @@ import (
 // Config says how a Link reaches its server.
 type Config struct {
 	// Dial opens a connection. It is called by one goroutine at a time, with a
-	// context that ends after Timeout or on Close.
+	// context that ends after DialTimeout or on Close. See Unproven.
 	Dial func(ctx context.Context) (net.Conn, error)
 
 	// Protocol says how to speak to the server.

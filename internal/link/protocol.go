@@ -1,9 +1,7 @@
 package link
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -38,7 +36,7 @@ const silence = 250 * time.Millisecond
 // and nothing of a caller, is sent before that is known; a server that does not
 // like the question gets its first command on a fresh connection.
 func (l *Link) open(ctx context.Context) (*conn, error) {
-	nc, err := l.dialOnce(ctx)
+	nc, err := l.admitted(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +45,8 @@ func (l *Link) open(ctx context.Context) (*conn, error) {
 		var inStep bool
 		patience := min(silence, l.cfg.DialTimeout()/2)
 		if protocol, inStep = ask(ctx, nc, patience); !inStep {
-			nc.Close()
-			if nc, err = l.dialOnce(ctx); err != nil {
+			abort(nc)
+			if nc, err = l.admitted(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -66,31 +64,17 @@ func (l *Link) codec(p Protocol) codec {
 	return newMetaCodec(l.cfg.MaxValue, l.cfg.Protocol == Meta)
 }
 
-// dialOnce dials, and closes what comes too late.
-func (l *Link) dialOnce(ctx context.Context) (net.Conn, error) {
-	nc, err := l.cfg.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		nc.Close()
-		return nil, context.Cause(ctx)
-	}
-	return nc, nil
-}
-
 // ask finds out whether nc speaks meta. inStep reports whether nc is as good as
 // new, which it is not after silence, nonsense or a close.
 func ask(ctx context.Context, nc net.Conn, patience time.Duration) (p Protocol, inStep bool) {
-	nc.SetDeadline(time.Now().Add(patience))
-	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(longAgo) })
-	defer func() {
-		if !stop() {
-			inStep = false
-		}
-		nc.SetDeadline(time.Time{})
-	}()
+	err := converse(ctx, nc, time.Now().Add(patience), func() error {
+		p, inStep = askBounded(nc)
+		return nil
+	})
+	return p, inStep && err == nil
+}
 
+func askBounded(nc net.Conn) (p Protocol, inStep bool) {
 	line, err := question(nc, classic.AppendVersion(nil))
 	if err != nil {
 		return Classic, false
@@ -106,30 +90,6 @@ func ask(ctx context.Context, nc net.Conn, patience time.Duration) (p Protocol, 
 		return Classic, false
 	}
 	return Auto, true
-}
-
-// question sends q and returns the line that answers it, without its end. More
-// than one line is an error.
-func question(nc net.Conn, q []byte) ([]byte, error) {
-	if _, err := nc.Write(q); err != nil {
-		return nil, err
-	}
-	var buf [512]byte
-	n := 0
-	for n < len(buf) {
-		m, err := nc.Read(buf[n:])
-		n += m
-		if end := bytes.IndexByte(buf[:n], '\n'); end >= 0 {
-			if end+1 < n {
-				break
-			}
-			return bytes.TrimSuffix(buf[:end], []byte("\r")), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, errors.New("more than a line")
 }
 
 // parseVersion reads three numbers with points between them; what stands behind

@@ -40,11 +40,13 @@ func (w *wire) plain() bool { return w.raw != nil }
 
 // abort closes the connection at once, without a word to the other side: a TLS
 // connection would wait up to five seconds to say good-bye to a dead peer.
-func (w *wire) abort() {
-	if t, ok := w.Conn.(interface{ NetConn() net.Conn }); ok {
+func (w *wire) abort() { abort(w.Conn) }
+
+func abort(nc net.Conn) {
+	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		t.NetConn().Close()
 	}
-	w.Conn.Close()
+	nc.Close()
 }
 
 // longAgo is a deadline that wakes whoever is reading or writing.

@@ -45,7 +45,11 @@ func probeFor(args []string) probe {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return "", err
 		}
-		return ask(conn)
+		version, err := ask(conn)
+		if alert := (*net.OpError)(nil); errors.As(err, &alert) && alert.Op == "remote error" {
+			return "", nil // of crypto/tls: the server wants a certificate, which is an answer too
+		}
+		return version, err
 	}
 }
 
