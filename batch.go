@@ -226,13 +226,11 @@ func (b *batch) perform(ctx context.Context) {
 	if err := ctx.Err(); err != nil {
 		b.refuse(err)
 	} else {
-		b.asked = b.asked[:0]
-		for i := range b.shares {
-			b.asked = append(b.asked, &b.shares[i])
-		}
+		watched := b.admit()
 		b.client.activity.Enter()
 		link.Gather(ctx, b.asked)
 		b.client.activity.Leave()
+		b.answered(watched)
 	}
 	for i := range watches {
 		for j := range b.shares[i].Replies {
@@ -240,6 +238,31 @@ func (b *batch) perform(ctx context.Context) {
 		}
 	}
 	b.ended(watches)
+}
+
+// admit collects in b.asked the shares whose servers are not down, and fails the
+// others. It returns the numbers of those whose answers health waits for.
+func (b *batch) admit() (watched []int) {
+	b.asked = b.asked[:0]
+	for i, s := range b.servers {
+		if s.health.word.Load() != 0 {
+			if b.shares[i].Err = s.health.admit(); b.shares[i].Err != nil {
+				continue
+			}
+			watched = append(watched, i)
+		}
+		b.asked = append(b.asked, &b.shares[i])
+	}
+	return watched
+}
+
+// answered lets health know of the shares that got a reply.
+func (b *batch) answered(watched []int) {
+	for _, i := range watched {
+		if b.shares[i].Err == nil || len(b.shares[i].Replies) > 0 {
+			b.servers[i].health.answered()
+		}
+	}
 }
 
 // refuse fails all shares with err, before anything is sent.

@@ -87,12 +87,19 @@ type Client struct {
 	// it. It must not change while a call is under way.
 	Keys KeySettings
 
+	// Failover says when a server is taken to be down, and what becomes of its
+	// calls then.
+	Failover FailoverSettings
+
 	// Hooks observe the client; nil costs nothing. They must not change while a
 	// call is under way.
 	Hooks *Hooks
 
 	selector ServerSelector
 	activity link.Activity
+	base     time.Time // from which clock counts
+
+	background background
 
 	view atomic.Pointer[view] // of one of our own selectors
 
@@ -124,7 +131,7 @@ func New(server ...string) *Client {
 // Continuum, a ServerList that is kept at hand to change it, or a selector of
 // another package.
 func NewFromSelector(ss ServerSelector) *Client {
-	return &Client{selector: ss}
+	return &Client{selector: ss, base: time.Now()}
 }
 
 // Close closes the connections of the client. Calls under way fail with an
@@ -132,6 +139,7 @@ func NewFromSelector(ss ServerSelector) *Client {
 // client runs any more, not even a dial. The client may be used again, and
 // closed again. The error is nil.
 func (c *Client) Close() error {
+	c.background.stop()
 	c.mu.RLock()
 	open := make([]*server, 0, len(c.servers))
 	for _, s := range c.servers {

@@ -254,6 +254,7 @@ func TestTheEarlierOfDeadlineAndTimeoutCounts(t *testing.T) {
 	silent := fakeServer(t, func(c *fakeConn) { io.Copy(io.Discard, c) })
 	c := newClient(t, silent)
 	c.Protocol = memcache.Meta
+	neverDown(c)
 	for name, do := range contextOperations {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		start := time.Now()

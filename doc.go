@@ -71,6 +71,10 @@
 // while it lay idle is replaced without a word where the operation may safely
 // be repeated. See OpError, ServerError, ProtocolError and MultiError.
 //
+// A server that refuses connections, or times out three times in a row, is down:
+// its calls fail at once with ErrServerDown until a probe finds it back. See
+// FailoverSettings, Client.Health and Client.SetServerState.
+//
 // # Placement
 //
 // New and ServerList place keys as gomemcache does. NewContinuum takes any

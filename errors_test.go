@@ -131,6 +131,7 @@ func TestConnectTimeout(t *testing.T) {
 			c := newClient(t, "192.0.2.1:11211")
 			c.Timeout = 20 * time.Millisecond
 			c.DialContext = dial
+			neverDown(c)
 			_, err := c.Get("key")
 			timeout, ok := err.(*memcache.ConnectTimeoutError)
 			require.True(t, ok, "%v", err)
@@ -205,6 +206,7 @@ func changes(operation string) bool { return operation != "Get" && operation != 
 func TestHangUpIsAnError(t *testing.T) {
 	address := fakeServer(t, func(c *fakeConn) { c.next() })
 	c := newClient(t, address)
+	neverDown(c)
 	for name, do := range operations {
 		err := do(c, "key", nil)
 		assert.True(t, errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%s: %v", name, err)

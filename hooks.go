@@ -26,6 +26,10 @@ type Hooks struct {
 	// end of each connection.
 	ConnOpened func(ConnInfo)
 	ConnClosed func(ConnInfo)
+
+	// ServerState is called after each change of the state of a server, those of
+	// one server in order.
+	ServerState func(ServerStateChange)
 }
 
 // OpInfo is an operation on one server.
@@ -172,22 +176,20 @@ func (b *batch) count(w *watch, i, j int, reply *link.Reply) {
 
 // opened and closed are told by the link of its connections.
 func (s *server) opened(took time.Duration, err error) {
+	s.health.tell()
 	if h := s.client.Hooks; h != nil && h.ConnOpened != nil {
 		h.ConnOpened(ConnInfo{Server: s.addr.String(), Err: err, Duration: took})
 	}
 }
 
 func (s *server) closed(reason error) {
+	s.health.tell()
 	h := s.client.Hooks
 	if h == nil || h.ConnClosed == nil {
 		return
 	}
-	var nonsense *link.ProtocolError
-	switch {
-	case errors.As(reason, &nonsense):
-		reason = &ProtocolError{Op: nonsense.Want, Server: s.addr.String(), Got: nonsense.Got, Err: nonsense.Err}
-	case errors.Is(reason, link.ErrClosed):
+	if errors.Is(reason, link.ErrClosed) {
 		reason = nil
 	}
-	h.ConnClosed(ConnInfo{Server: s.addr.String(), Err: reason})
+	h.ConnClosed(ConnInfo{Server: s.addr.String(), Err: s.reason(reason)})
 }

@@ -77,6 +77,11 @@ func newClient(t testing.TB, servers ...string) *memcache.Client {
 	return c
 }
 
+// neverDown lets c try each call, whatever became of those before.
+func neverDown(c *memcache.Client) {
+	c.Failover.HardFailures, c.Failover.SoftFailures = -1, -1
+}
+
 // fast is how long a call may take that must not wait for the client's timeout.
 const fast = 5 * time.Second
 

@@ -38,11 +38,20 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 	if err := ctx.Err(); err != nil { // nothing is sent for a caller that has left
 		return link.Reply{}, s.failure(ctx, req.Op, err)
 	}
+	watched := s.health.word.Load() != 0
+	if watched {
+		if err := s.health.admit(); err != nil {
+			return link.Reply{}, s.failure(ctx, req.Op, err)
+		}
+	}
 	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
 	s.client.activity.Leave()
 	if err != nil {
 		return link.Reply{}, s.failure(ctx, req.Op, err)
+	}
+	if watched {
+		s.health.answered()
 	}
 	return reply, s.outcome(ctx, req.Op, &reply)
 }

@@ -14,6 +14,7 @@ type server struct {
 	slot   int // a small number that no other server of the client has had
 	addr   net.Addr
 	link   *link.Link
+	health *health
 }
 
 // serverName is what makes two addresses one server.
@@ -111,6 +112,7 @@ func (c *Client) serverNamed(name serverName, addr net.Addr) *server {
 	}
 	s = &server{client: c, slot: c.slots, addr: addr}
 	c.slots++
+	s.health = c.newHealth(s)
 	s.link = c.newLink(s)
 	if c.servers == nil {
 		c.servers = map[serverName]*server{}

@@ -79,6 +79,7 @@ func (c *Client) newLink(s *server) *link.Link {
 		Activity:     &c.activity,
 		Opened:       s.opened,
 		Closed:       s.closed,
+		Failed:       s.health.failed,
 	})
 }
 

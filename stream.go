@@ -41,6 +41,7 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		b.refuse(err)
 		return b.failures(false)
 	}
+	watched := b.admit()
 	stream := streams.Get().(*link.Stream)
 	var list []Failure
 	stopped := false
@@ -58,6 +59,7 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 		}
 		return !stopped
 	})
+	b.answered(watched)
 	if stopped {
 		streams.Put(stream)
 		return nil

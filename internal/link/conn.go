@@ -34,6 +34,7 @@ type conn struct {
 	writing   *call  // the flusher inside a write that may block, if it can be interrupted
 
 	retired bool // close when no call is left
+	trial   bool // of a Trial
 
 	mayBlock   bool // the flusher is inside a write that may need a reader
 	writeArmed bool // the write deadline is a bound on progress, and no interrupt
@@ -252,6 +253,11 @@ func (c *conn) closeLocked(err error) {
 		return
 	}
 	c.err = err
+	if c.link.cfg.Failed != nil {
+		if fault := c.faultLocked(err); fault != NoFault {
+			c.link.cfg.Failed(fault, err)
+		}
+	}
 	for _, t := range c.turns.close() {
 		wake(t)
 	}

@@ -108,6 +108,9 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	defer stop()
 	start := l.clock()
 	c, err := l.open(bounded)
+	if err != nil && bounded.Err() == nil && l.cfg.Failed != nil {
+		c, err = l.open(bounded)
+	}
 
 	l.mu.Lock()
 	l.dialing = nil
@@ -118,6 +121,9 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	case err != nil:
 		d.err = err
 		l.backoff.failed(l.clock(), err)
+		if l.cfg.Failed != nil {
+			l.cfg.Failed(Hard, err)
+		}
 	default:
 		l.backoff = backoff{}
 		d.conn = c

@@ -11,6 +11,8 @@
 //	gate.go      how many calls may be in flight
 //	dial.go      one dial at a time, and how long to wait after a failure
 //	retry.go     what may be repeated on a fresh connection
+//	fault.go     what a failure says of the server
+//	trial.go     connections by which to find out whether it is back
 //	conn.go      the shared connection: submit, await, leave, close
 //	flush.go     the flusher's part
 //	read.go      the reader's part
@@ -66,6 +68,12 @@ type Config struct {
 	// link's own, which Close waits for, with no lock held.
 	Opened func(took time.Duration, err error)
 	Closed func(reason error)
+
+	// Failed is told of each failure of the server: once for a dial or a
+	// connection, and before the calls that it fails return. It may be nil. It
+	// is called with locks of the link held: it must not call the link, nor wait.
+	// A dial is tried a second time, within DialTimeout, before it has failed.
+	Failed func(fault Fault, reason error)
 }
 
 // Link is the way to one server. It is safe for concurrent use and holds
@@ -78,6 +86,7 @@ type Link struct {
 	calls   sync.Pool              // of *call
 	current []atomic.Pointer[conn] // MaxConns of them, nil where there is none
 	turn    atomic.Uint32          // whose turn is next of several
+	hangUps atomic.Uint32          // in a row, on connections without a reply
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{} // not wholly closed; guarded by mu
@@ -198,6 +207,13 @@ func (l *Link) sendOn(ctx context.Context, c *conn, k *call) error {
 func (l *Link) Retire() {
 	l.mu.Lock()
 	l.retired = true
+	l.mu.Unlock()
+	l.Drain()
+}
+
+// Drain lets each connection finish its calls and then closes it.
+func (l *Link) Drain() {
+	l.mu.Lock()
 	conns := slices.Collect(maps.Keys(l.conns))
 	l.mu.Unlock()
 	for _, c := range conns {

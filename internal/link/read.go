@@ -140,7 +140,7 @@ func (c *conn) deliver() (moved bool, err error) {
 				if refusal, ok := err.(*ServerError); ok { // an answer, but the last one to trust
 					t.call.refuse(refusal)
 					t.call.publish()
-					ended, err = ended+1, errRefused
+					ended, err = ended+1, endOf(refusal)
 				}
 				c.finish(ended)
 				return moved, err

@@ -1,0 +1,72 @@
+package link
+
+import (
+	"context"
+	"time"
+)
+
+// Trial is a connection of its own, made as any other, by which to find out
+// whether the server is there. Its failures are no failures of the Link. It is
+// for one goroutine, which ends it by Keep or Close.
+type Trial struct{ c *conn }
+
+// Try makes a connection, whatever the pause after a failed dial.
+func (l *Link) Try(ctx context.Context) (*Trial, error) {
+	bounded, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
+	defer stop()
+	start := l.clock()
+	c, err := l.open(bounded)
+	if err == nil {
+		c.trial = true
+		l.mu.Lock()
+		l.conns[c] = struct{}{}
+		l.mu.Unlock()
+	}
+	if l.cfg.Opened != nil {
+		l.cfg.Opened(time.Duration(l.clock()-start), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Trial{c}, nil
+}
+
+// Do performs reqs on the connection and returns the replies to all of them, or
+// why there are none.
+func (t *Trial) Do(ctx context.Context, reqs []Request) ([]Reply, error) {
+	c := t.c
+	k := c.link.newCall()
+	k.reqs, k.replies = reqs, make([]Reply, len(reqs))
+	if err := c.link.sendOn(ctx, c, k); err != nil {
+		return nil, err
+	}
+	if err := c.await(ctx, k); err != nil {
+		return nil, err
+	}
+	if k.replied() < len(reqs) {
+		return nil, errRefused
+	}
+	return k.replies, nil
+}
+
+// Keep gives the connection to the Link, which dials again at once from now on
+// if it needs another.
+func (t *Trial) Keep() {
+	c, l := t.c, t.c.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backoff = backoff{}
+	l.hangUps.Store(0)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trial, c.retired = false, l.retired
+	for lane := range l.current {
+		if !c.turns.closed && l.current[lane].CompareAndSwap(nil, c) {
+			return
+		}
+	}
+	c.closeLocked(ErrClosed)
+}
+
+// Close ends the connection.
+func (t *Trial) Close() { t.c.close(ErrClosed) }
