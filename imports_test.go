@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 
 	// Tests alone.
 	"internal/codectest": {"meta", "classic", "binary"},
+	"internal/outage":    {".", "ring"},
 
 	// Not part of the library.
 	"demo":                {".", "ring", "memcachetest", "internal/realserver"},
