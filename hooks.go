@@ -154,8 +154,10 @@ func (b *batch) started(ctx context.Context) []watch {
 func (b *batch) ended(watches []watch) {
 	for i := range watches {
 		w := &watches[i]
-		if err := b.shares[i].Err; err != nil {
-			w.result.Err = b.servers[i].failure(b.ctx, b.operation(i, len(b.shares[i].Replies)), err)
+		// A share that was given up in the last moment may have all its replies.
+		share := &b.shares[i]
+		if n := len(share.Replies); share.Err != nil && n < len(share.Keys)+len(share.Reqs) {
+			w.result.Err = b.servers[i].failure(b.ctx, b.operation(i, n), share.Err)
 		}
 		w.ended(w.result)
 	}
