@@ -20,6 +20,10 @@ type Contender struct {
 	// and row, before the first slice.
 	Caller func(i int) (Caller, error)
 
+	// Measure is set in place of Caller for a program in another language: it works
+	// for the length of a slice and measures itself, and checks what it gets.
+	Measure func(length time.Duration) (Slice, error)
+
 	// Close ends all that the contender has open. nil means that there is nothing.
 	Close func()
 }
@@ -51,6 +55,12 @@ type Row struct {
 	Callers    int // goroutines that work at the same time
 	Items      int // keys, lines or whatever one operation deals with; 0 means 1
 	Contenders []Contender
+
+	// Rate is how many operations of all callers together are due in a second. They
+	// begin at random times, whether earlier ones have been answered or not, as long
+	// as a caller is free; their time is counted from when they were due. 0 means that
+	// each caller begins the next operation when its last has ended.
+	Rate float64
 
 	// Hogs is the number of goroutines that keep processors busy beside the
 	// callers, HogWork the time that each works between two yields.

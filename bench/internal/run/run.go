@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // Run measures row and returns one Slice for each contender and round. It stops
@@ -20,6 +21,10 @@ func Run(ctx context.Context, row Row, opts Options, round func(int)) ([]Slice, 
 		r.times[i] = newSamples(row.Callers)
 	}
 	for _, c := range row.Contenders {
+		if c.Measure != nil {
+			r.callers = append(r.callers, nil)
+			continue
+		}
 		callers := make([]Caller, row.Callers)
 		for i := range callers {
 			var err error
@@ -74,6 +79,9 @@ func (r *rowRun) close() {
 
 // slice gives one turn to contender who.
 func (r *rowRun) slice(who int) (Slice, error) {
+	if measure := r.Contenders[who].Measure; measure != nil {
+		return r.elsewhere(r.Contenders[who].Name, measure)
+	}
 	callers := r.callers[who]
 	r.slices++
 	for _, c := range callers {
@@ -101,7 +109,7 @@ func (r *rowRun) slice(who int) (Slice, error) {
 
 // measure lets callers work for the length of a slice.
 func (r *rowRun) measure(callers []Caller, hogs *hogs) (s Slice, err error) {
-	t, err := startTurn(callers, r.times, r.opts.Slice)
+	t, err := startTurn(callers, r.times, r.opts.Slice, r.Rate)
 	if err != nil {
 		return s, err
 	}
@@ -112,6 +120,7 @@ func (r *rowRun) measure(callers []Caller, hogs *hogs) (s Slice, err error) {
 		return s, err
 	}
 	var start, end usage
+	start.runtime()
 	start.memory()
 	start.syscalls()
 	units := hogs.units.Load()
@@ -123,21 +132,56 @@ func (r *rowRun) measure(callers []Caller, hogs *hogs) (s Slice, err error) {
 	s.HogUnits = hogs.units.Load() - units
 	end.syscalls()
 	end.memory()
+	end.runtime()
 	if err != nil {
 		return s, err
 	}
 	s.put(&start, &end)
-	if after, err := r.traffic(); err != nil {
+	if err := s.moved(traffic, r.traffic); err != nil {
 		return s, err
-	} else if after != nil {
-		moved := after.Sub(*traffic)
-		s.Traffic = &moved
 	}
 	s.Items = max(r.Items, 1)
 	s.Ops, s.Elapsed = t.sum()
+	if t.open != nil {
+		t.open.put(&s)
+		return s, nil
+	}
 	r.merged = merge(r.merged[:0], r.times)
 	s.P25, s.P50, s.P99 = quantile(r.merged, 0.25), quantile(r.merged, 0.5), quantile(r.merged, 0.99)
 	return s, nil
+}
+
+// elsewhere gives one turn to a contender that measures itself.
+func (r *rowRun) elsewhere(name string, measure func(time.Duration) (Slice, error)) (Slice, error) {
+	before, err := r.traffic()
+	if err != nil {
+		return Slice{}, err
+	}
+	s, err := measure(r.opts.Slice)
+	if err != nil {
+		return s, err
+	}
+	if s.Ops == 0 || s.Elapsed <= 0 {
+		return s, errNothing
+	}
+	if err := s.moved(before, r.traffic); err != nil {
+		return s, err
+	}
+	s.Client, s.Items = name, max(r.Items, 1)
+	return s, nil
+}
+
+// errNothing means that a contender which measures itself did not work.
+var errNothing = errors.New("not one operation")
+
+// moved puts the traffic since before into s, if any is counted.
+func (s *Slice) moved(before *Traffic, read func() (*Traffic, error)) error {
+	after, err := read()
+	if err == nil && after != nil {
+		moved := after.Sub(*before)
+		s.Traffic = &moved
+	}
+	return err
 }
 
 // traffic reads the counters of the servers, if any are to be read.

@@ -194,6 +194,71 @@ func TestHogsAndTrafficAreCounted(t *testing.T) {
 	assert.Equal(t, &Traffic{1, 2, 3}, taken[0].Traffic)
 }
 
+// A caller that is slow does not get less to do: what was due while it was busy
+// counts with the time that it waited.
+func TestOpenLoopLeavesNothingOut(t *testing.T) {
+	const each = 5 * time.Millisecond
+	slow := Contender{Name: "slow", Caller: func(int) (Caller, error) { return sleeper(each), nil }}
+	taken, err := Run(t.Context(), Row{Callers: 1, Rate: 1000, Contenders: []Contender{slow}},
+		Options{Rounds: 1, Slice: 100 * time.Millisecond}, nil)
+	require.NoError(t, err)
+	s := taken[0]
+	due := len(newOpenLoop(1000, 100*time.Millisecond, 1).dues)
+	assert.EqualValues(t, due, s.Ops+s.Missed)
+	assert.LessOrEqual(t, s.Ops, int64(2*100/5+1), "one begins before twice the length, the next after it")
+	assert.Greater(t, s.P50, 10*each, "the median waited behind many")
+	require.Len(t, s.Tail, len(TailQuantiles))
+	assert.IsNonDecreasing(t, s.Tail)
+}
+
+type sleeper time.Duration
+
+func (s sleeper) Call() error { time.Sleep(time.Duration(s)); return nil }
+func (sleeper) Check() error  { return nil }
+
+func TestOpenLoopEndsWithAnError(t *testing.T) {
+	for _, failing := range []int{1, 3} {
+		list, _, closed := contenders(1, 4, func(_, i int, w *worker) {
+			if i == 1 {
+				w.failCall = failing
+			}
+		})
+		_, err := Run(t.Context(), Row{Callers: 4, Rate: 10000, Contenders: list}, Options{Rounds: 1, Slice: 20 * time.Millisecond}, nil)
+		assert.ErrorIs(t, err, errTest)
+		assert.EqualValues(t, 1, closed.Load())
+	}
+}
+
+func TestContendersThatMeasureThemselves(t *testing.T) {
+	elsewhere := func(s Slice, err error) []Contender {
+		return []Contender{{Name: "elsewhere", Measure: func(d time.Duration) (Slice, error) {
+			assert.Equal(t, time.Millisecond, d)
+			return s, err
+		}}}
+	}
+	one := Slice{Ops: 1, Elapsed: time.Millisecond, P25: 1}
+	total := Traffic{}
+	row := Row{Callers: 1, Items: 7, Contenders: elsewhere(one, nil), Traffic: func() (Traffic, error) {
+		total = total.Add(Traffic{1, 2, 3})
+		return total, nil
+	}}
+	opts := Options{Rounds: 2, Slice: time.Millisecond}
+	taken, err := Run(t.Context(), row, opts, nil)
+	require.NoError(t, err)
+	require.Len(t, taken, 2)
+	assert.Equal(t, "elsewhere", taken[1].Client)
+	assert.Equal(t, 1, taken[1].Round)
+	assert.Equal(t, 7, taken[1].Items)
+	assert.Equal(t, &Traffic{1, 2, 3}, taken[1].Traffic)
+
+	row.Contenders = elsewhere(one, errTest)
+	_, err = Run(t.Context(), row, opts, nil)
+	require.ErrorIs(t, err, errTest)
+	row.Contenders = elsewhere(Slice{}, nil)
+	_, err = Run(t.Context(), row, opts, nil)
+	require.ErrorIs(t, err, errNothing)
+}
+
 func TestSamplesKeepTheLast(t *testing.T) {
 	s := newSamples(sampleCount) // as few as there are
 	require.Len(t, s.ns, minSamples)

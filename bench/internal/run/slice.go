@@ -20,6 +20,14 @@ type Slice struct {
 	P50 time.Duration `json:"p50_ns"`
 	P99 time.Duration `json:"p99_ns"`
 
+	// Tail are the TailQuantiles in a row with a Rate, each time counted from when
+	// the operation was due.
+	Tail []time.Duration `json:"tail_ns,omitempty"`
+
+	// Missed is how many operations of such a row were due in the slice and not
+	// begun when it had taken twice its length.
+	Missed int64 `json:"missed,omitempty"`
+
 	// Of this process, hogs and checks included. The kernel samples the split
 	// between the two; their sum is exact.
 	User   time.Duration `json:"user_ns"`
@@ -33,7 +41,18 @@ type Slice struct {
 	Reads  int64 `json:"reads"`
 	Writes int64 `json:"writes"`
 
+	// Times that a thread of this process gave up or lost its processor, and
+	// goroutines that it started; -1 where they are not counted.
+	Switches   int64 `json:"switches"`
+	Goroutines int64 `json:"goroutines"`
+
+	// GC is the processor time of the garbage collections that ended in the slice.
+	GC time.Duration `json:"gc_ns"`
+
 	Traffic *Traffic `json:"traffic,omitempty"`
+
+	// Extra are figures that only this kind of row has, by name with unit.
+	Extra map[string]float64 `json:"extra,omitempty"`
 
 	HogUnits int64 `json:"hog_units,omitempty"` // pieces of work that the hogs finished
 }
@@ -43,6 +62,12 @@ func (s *Slice) Speed() float64 { return float64(s.Ops) / s.Elapsed.Seconds() }
 
 // CPU is the processor time of an operation in nanoseconds, user and system.
 func (s *Slice) CPU() float64 { return s.PerOp(int64(s.User + s.System)) }
+
+// UserCPU is the processor time of an operation outside the kernel, in nanoseconds.
+func (s *Slice) UserCPU() float64 { return s.PerOp(int64(s.User)) }
+
+// GCShare is the part of the processor time that garbage collection took.
+func (s *Slice) GCShare() float64 { return float64(s.GC) / float64(s.User+s.System) }
 
 // PerItem is the lower quartile of an operation's time for each of its items, in
 // nanoseconds.

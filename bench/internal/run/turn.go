@@ -25,6 +25,7 @@ type turn struct {
 	finished    <-chan struct{} // closed once done is
 	gate        chan struct{}   // closed when the time starts
 	start       time.Time       // set before
+	open        *openLoop       // nil: each caller works as fast as it can
 
 	failed atomic.Bool
 	once   sync.Once
@@ -39,17 +40,21 @@ type worked struct {
 	end time.Duration // of its last operation and the check of it, since the start
 }
 
-// startTurn returns when all callers are ready to work for length.
-func startTurn(callers []Caller, times []*samples, length time.Duration) (*turn, error) {
+// startTurn returns when all callers are ready to work for length, at a rate unless
+// that is 0.
+func startTurn(callers []Caller, times []*samples, length time.Duration, rate float64) (*turn, error) {
 	t := &turn{length: length, gate: make(chan struct{}), work: make([]worked, len(callers))}
+	if rate > 0 {
+		t.open = newOpenLoop(rate, length, len(callers))
+	}
 	t.ready.Add(len(callers))
 	for i, c := range callers {
-		t.done.Go(func() { t.work[i] = t.caller(c, times[i]) })
+		t.done.Go(func() { t.work[i] = t.caller(i, c, times[i]) })
 	}
 	t.finished = completed(&t.done)
 	if !within(completed(&t.ready), hangTime) {
 		t.fail(ErrHang)
-		close(t.gate) // for those that come yet
+		t.release() // for those that come yet
 		return nil, ErrHang
 	}
 	if t.failed.Load() {
@@ -62,8 +67,13 @@ func startTurn(callers []Caller, times []*samples, length time.Duration) (*turn,
 // run starts the time and returns when all callers have finished.
 func (t *turn) run() error {
 	t.start = time.Now()
+	limit := t.length + hangTime
+	if t.open != nil {
+		limit += t.length // what is due late may begin until then
+		defer t.open.issue(t.start)()
+	}
 	close(t.gate)
-	if !within(t.finished, t.length+hangTime) {
+	if !within(t.finished, limit) {
 		t.fail(ErrHang)
 		return ErrHang
 	}
@@ -74,8 +84,16 @@ func (t *turn) run() error {
 // them has failed yet.
 func (t *turn) abandon(err error) {
 	t.fail(err)
-	close(t.gate)
+	t.release()
 	<-t.finished
+}
+
+// release lets the callers go that wait for a time which does not come.
+func (t *turn) release() {
+	if t.open != nil {
+		close(t.open.queue)
+	}
+	close(t.gate)
 }
 
 func (t *turn) fail(err error) {
@@ -95,7 +113,7 @@ func (t *turn) sum() (ops int64, elapsed time.Duration) {
 // caller is the life of a caller's goroutine: one operation that does not count,
 // which opens connections and warms what is warm in use, then as many as fit, and
 // one at least.
-func (t *turn) caller(c Caller, times *samples) (w worked) {
+func (t *turn) caller(i int, c Caller, times *samples) (w worked) {
 	times.reset()
 	err := c.Call()
 	if err == nil {
@@ -106,6 +124,9 @@ func (t *turn) caller(c Caller, times *samples) (w worked) {
 	}
 	t.ready.Done()
 	<-t.gate
+	if t.open != nil {
+		return t.openCaller(i, c)
+	}
 	for begin := time.Since(t.start); !t.failed.Load(); {
 		if err = c.Call(); err != nil {
 			t.fail(err)
