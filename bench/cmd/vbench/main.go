@@ -24,14 +24,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vaquero-cache/memcache/bench/internal/child"
+	"github.com/vaquero-cache/memcache/bench/internal/delay"
 	"github.com/vaquero-cache/memcache/bench/internal/echo"
 	"github.com/vaquero-cache/memcache/bench/internal/report"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 	"github.com/vaquero-cache/memcache/bench/internal/table"
 )
 
+// roles are the parts that run in processes of their own.
+var roles = []child.Role{echo.Role, delay.Role}
+
 func main() {
-	echo.ServeIfChild()
+	child.Serve(roles...)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := vbench(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	cancel()

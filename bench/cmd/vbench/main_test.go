@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/vaquero-cache/memcache/bench/internal/echo"
+	"github.com/vaquero-cache/memcache/bench/internal/child"
 	"github.com/vaquero-cache/memcache/bench/internal/report"
 	"github.com/vaquero-cache/memcache/bench/internal/table"
 	"github.com/vaquero-cache/memcache/internal/realserver"
 )
 
 func TestMain(m *testing.M) {
-	echo.ServeIfChild()
+	child.Serve(roles...)
 	os.Exit(m.Run())
 }
 

@@ -5,6 +5,7 @@ package contender
 import (
 	"errors"
 	"hash/crc32"
+	"strings"
 	"time"
 
 	"github.com/vaquero-cache/memcache/bench/internal/run"
@@ -22,6 +23,9 @@ type client struct {
 	set   func(key string, value []byte) error
 	multi func(Batches) run.Caller
 	close func()
+
+	// store stores the same value at many keys; nil if that is not to be had.
+	store func(keys []string, value []byte) error
 }
 
 // opener returns a Kind's Open.
@@ -39,18 +43,38 @@ func opener(open func(Target) (*client, error)) func(Target, *workload.Set) (*Op
 			o.Getter = func(i int) (run.Caller, error) { return newGetter(c, set, i), nil }
 			o.Setter = func(i int) (run.Caller, error) { return newSetter(c, set, i, t.Callers), nil }
 		}
+		if c.store != nil {
+			o.Storer = func(b Batches) (run.Caller, error) { return &storer{client: c, work: b}, nil }
+		}
 		return o, nil
 	}
 }
 
-// errNoDial is what a client says that cannot be given a connection.
-var errNoDial = errors.New("has no way to be given a connection")
+// errNoDial is what a client says that cannot be given a connection, errNoTag one
+// that cannot place keys by a part of them.
+var (
+	errNoDial = errors.New("has no way to be given a connection")
+	errNoTag  = errors.New("has no way to place keys by a tag")
+)
 
-// placed returns the server of key among n, as gomemcache places it. Adapters of
-// clients for one server use it, so that all contenders split a batch alike.
-func placed(key string, n int) int {
-	if n == 1 {
+// place returns the server of key, as gomemcache places it. Adapters of clients for
+// one server use it, so that all contenders split a batch alike.
+func (t *Target) place(key string) int {
+	if len(t.Addrs) == 1 {
 		return 0
 	}
-	return int(crc32.ChecksumIEEE([]byte(key)) % uint32(n))
+	if t.Route == Tagged {
+		key = tagOf(key)
+	}
+	return int(crc32.ChecksumIEEE([]byte(key)) % uint32(len(t.Addrs)))
+}
+
+// tagOf returns what stands between the braces of key, or all of it.
+func tagOf(key string) string {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			return tag
+		}
+	}
+	return key
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/vaquero-cache/memcache/bench/internal/peer"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
@@ -19,16 +20,31 @@ import (
 type Target struct {
 	Addrs   []string
 	Callers int // goroutines that will use it at once; pools are made as large
+	Route   Route
 
 	// Dial connects to an address. nil means by TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
+
+// Route is how keys find their server.
+type Route int
+
+// The routes.
+const (
+	// Modulo is the hash of the key modulo the number of servers, for all alike.
+	Modulo Route = iota
+	// Ring is this project's default continuum; others have Modulo.
+	Ring
+	// Tagged is Ring, or for others Modulo, by what stands between braces alone.
+	Tagged
+)
 
 // Opened is a contender ready for work. A nil func is work that it cannot do.
 type Opened struct {
 	Getter func(i int) (run.Caller, error)   // caller i gets one key at a time
 	Setter func(i int) (run.Caller, error)   // caller i stores one key at a time
 	Multi  func(Batches) (run.Caller, error) // a caller that gets many keys at a time
+	Storer func(Batches) (run.Caller, error) // a caller that stores many at a time, at Set.Puts
 	Close  func()
 }
 
@@ -48,23 +64,28 @@ func (b *Batches) take() *workload.Batch {
 // Kind is a contender that can be opened.
 type Kind struct {
 	Name string
+
+	// Open is nil for a program in another language: see package peer.
 	Open func(Target, *workload.Set) (*Opened, error)
 }
 
 // Names of the contenders.
 const (
-	Vaquero        = "vaquero"
-	VaqueroMeta    = "vaquero-meta"
-	VaqueroClassic = "vaquero-classic"
-	VaqueroBinary  = "vaquero-binary"
-	VaqueroFunc    = "vaquero-func"
-	Gomemcache     = "gomemcache"
-	Grafana        = "grafana"
-	Rainycape      = "rainycape"
-	QuangTung      = "quangtung"
-	FloorEcho      = "floor-echo"
-	FloorMeta      = "floor-meta"
-	FloorClassic   = "floor-classic"
+	Vaquero           = "vaquero"
+	VaqueroMeta       = "vaquero-meta"
+	VaqueroClassic    = "vaquero-classic"
+	VaqueroBinary     = "vaquero-binary"
+	VaqueroFunc       = "vaquero-func"
+	VaqueroStream     = "vaquero-stream"
+	VaqueroMetaFunc   = "vaquero-meta-func"
+	VaqueroMetaStream = "vaquero-meta-stream"
+	Gomemcache        = "gomemcache"
+	Grafana           = "grafana"
+	Rainycape         = "rainycape"
+	QuangTung         = "quangtung"
+	FloorEcho         = "floor-echo"
+	FloorMeta         = "floor-meta"
+	FloorClassic      = "floor-classic"
 )
 
 // Kinds are all there are.
@@ -77,10 +98,16 @@ var Kinds = []Kind{
 	{VaqueroClassic, opener(openVaqueroClassic)},
 	{VaqueroBinary, opener(openVaqueroBinary)},
 	{VaqueroFunc, opener(openVaqueroFunc)},
+	{VaqueroStream, opener(openVaqueroStream)},
+	{VaqueroMetaFunc, opener(openVaqueroMetaFunc)},
+	{VaqueroMetaStream, opener(openVaqueroMetaStream)},
 	{Gomemcache, opener(openGomemcache)},
 	{Grafana, opener(openGrafana)},
 	{Rainycape, opener(openRainycape)},
 	{QuangTung, opener(openQuangTung)},
+	{peer.Dalli, nil},
+	{peer.Pylibmc, nil},
+	{peer.Libmemcached, nil},
 }
 
 // Names returns the name of each kind.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/vaquero-cache/memcache/bench/internal/child"
 	"github.com/vaquero-cache/memcache/bench/internal/echo"
 	"github.com/vaquero-cache/memcache/bench/internal/memwire"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
@@ -18,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	echo.ServeIfChild()
+	child.Serve(echo.Role)
 	os.Exit(m.Run())
 }
 
@@ -45,6 +46,9 @@ func TestWrongAnswersAreNoticed(t *testing.T) {
 		"some key gone": {fewer, true},
 	} {
 		for _, kind := range Kinds {
+			if kind.Open == nil {
+				continue // package peer tests these
+			}
 			t.Run(name+"/"+kind.Name, func(t *testing.T) {
 				if kind.Name == VaqueroBinary {
 					t.Skip("the server in memory does not speak the binary protocol")
@@ -74,7 +78,9 @@ func check(t *testing.T, kind Kind, set, holds *workload.Set, wrong bool) {
 		callers["get"], err = o.Getter(0)
 		require.NoError(t, err)
 	}
-	callers["multi"], err = o.Multi(Batches{Set: set, Batches: set.Batches(100)})
+	callers["multi"], err = o.Multi(Batches{Set: set, Batches: set.Batches(100, 100)})
+	require.NoError(t, err)
+	callers["half of them"], err = o.Multi(Batches{Set: set, Batches: set.Batches(99, 50)})
 	require.NoError(t, err)
 	for name, caller := range callers {
 		if err := work(caller); wrong {
@@ -108,4 +114,15 @@ func TestNamed(t *testing.T) {
 	assert.Equal(t, QuangTung, kinds[1].Name)
 	_, err = Named([]string{FloorMeta, "nobody"})
 	assert.ErrorContains(t, err, "nobody")
+}
+
+func TestTaggedKeysShareAServer(t *testing.T) {
+	target := Target{Addrs: []string{"a", "b", "c", "d"}, Route: Tagged}
+	seen := map[int]bool{}
+	for _, key := range workload.NewTaggedSet(10).Keys {
+		seen[target.place(key)] = true
+	}
+	assert.Len(t, seen, 1)
+	assert.Equal(t, "{}key", tagOf("{}key"))
+	assert.Equal(t, "key}", tagOf("key}"))
 }

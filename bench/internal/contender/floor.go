@@ -22,6 +22,8 @@ type floor struct {
 	get func(dst []byte, keys []string) []byte
 	// hit appends the reply for one of them.
 	hit func(dst []byte, key string, value []byte) []byte
+	// miss is the reply for a key that is not there.
+	miss string
 	// end is behind the hits of a request.
 	end string
 	// set appends the request that stores value.
@@ -59,6 +61,7 @@ var floorMeta = &floor{
 	hit: func(dst []byte, _ string, value []byte) []byte {
 		return fmt.Appendf(dst, "VA %d\r\n%s\r\n", len(value), value)
 	},
+	miss: "EN\r\n",
 	set: func(dst []byte, key string, value []byte) []byte {
 		return fmt.Appendf(dst, "ms %s %d\r\n%s\r\n", key, len(value), value)
 	},
@@ -138,7 +141,7 @@ func (w *wires) guard() {
 // open connects nothing yet: each caller does that when it is made.
 func (f *floor) open(t Target, set *workload.Set) (*Opened, error) {
 	o := &openFloor{floor: f, target: t, set: set}
-	return &Opened{Getter: o.getter, Setter: o.setter, Multi: o.multi, Close: o.close}, nil
+	return &Opened{Getter: o.getter, Setter: o.setter, Multi: o.multi, Storer: o.storer, Close: o.close}, nil
 }
 
 // openFloor is a floor at work, with what its callers share.
@@ -150,6 +153,7 @@ type openFloor struct {
 
 	gets    []exchange   // one for each key
 	batches [][]exchange // of each batch, one for each server that it asks
+	stores  [][]exchange // likewise
 }
 
 func (o *openFloor) dial() (*wires, error) {
@@ -191,7 +195,7 @@ func (o *openFloor) getter(i int) (run.Caller, error) {
 	if o.gets == nil {
 		for k, key := range o.set.Keys {
 			o.gets = append(o.gets, exchange{
-				server:  placed(key, len(o.target.Addrs)),
+				server:  o.target.place(key),
 				request: o.get(nil, []string{key}),
 				reply:   append(o.hit(nil, key, o.set.Values[k]), o.end...),
 			})
@@ -220,7 +224,7 @@ func (o *openFloor) setter(i int) (run.Caller, error) {
 	var work []exchange
 	for _, key := range ownKeys(o.set, i, o.target.Callers) {
 		work = append(work, exchange{
-			server:  placed(key, len(o.target.Addrs)),
+			server:  o.target.place(key),
 			request: o.floor.set(nil, key, o.set.NewValue(0)),
 			reply:   []byte(o.stored),
 		})
@@ -284,9 +288,13 @@ func (o *openFloor) prepare(b *workload.Batch) []exchange {
 	servers := len(o.target.Addrs)
 	shares, keys := make([]exchange, servers), make([][]string, servers)
 	for i, key := range b.Keys {
-		s := placed(key, servers)
+		s := o.target.place(key)
 		keys[s] = append(keys[s], key)
-		shares[s].reply = o.hit(shares[s].reply, key, o.set.Values[b.Index[i]])
+		if place := b.Index[i]; place == workload.NoPlace {
+			shares[s].reply = append(shares[s].reply, o.miss...)
+		} else {
+			shares[s].reply = o.hit(shares[s].reply, key, o.set.Values[place])
+		}
 	}
 	var work []exchange
 	for s, e := range shares {
@@ -295,4 +303,28 @@ func (o *openFloor) prepare(b *workload.Batch) []exchange {
 		}
 	}
 	return work
+}
+
+// storer is a floorMulti that stores at Set.Puts, the same values each time.
+func (o *openFloor) storer(b Batches) (run.Caller, error) {
+	if o.stores == nil {
+		for _, batch := range b.Batches {
+			shares := make([]exchange, len(o.target.Addrs))
+			for _, i := range batch.Index {
+				key := o.set.Puts[i]
+				e := &shares[o.target.place(key)]
+				e.request = o.floor.set(e.request, key, o.set.Values[i])
+				e.reply = append(e.reply, o.stored...)
+			}
+			var work []exchange
+			for s, e := range shares {
+				if e.request != nil {
+					work = append(work, exchange{s, e.request, e.reply})
+				}
+			}
+			o.stores = append(o.stores, work)
+		}
+	}
+	w, err := o.dial()
+	return &floorMulti{wires: w, batches: o.stores, next: b.Next}, err
 }

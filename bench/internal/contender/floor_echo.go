@@ -4,6 +4,7 @@ package contender
 // back what it gets.
 
 import (
+	"github.com/vaquero-cache/memcache/bench/internal/child"
 	"github.com/vaquero-cache/memcache/bench/internal/echo"
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
@@ -14,7 +15,7 @@ func openEcho(t Target, set *workload.Set) (*Opened, error) {
 	if t.Dial != nil {
 		return nil, errNoDial
 	}
-	var servers []*echo.Server
+	var servers []*child.Process
 	stop := func() {
 		for _, s := range servers {
 			s.Stop()
@@ -27,14 +28,14 @@ func openEcho(t Target, set *workload.Set) (*Opened, error) {
 			stop()
 			return nil, err
 		}
-		servers, addrs = append(servers, s), append(addrs, s.Addr)
+		servers, addrs = append(servers, s), append(addrs, s.Line)
 	}
 	t.Addrs = addrs
 	o := &openFloor{floor: floorMeta, target: t, set: set}
 	o.gets = make([]exchange, len(set.Keys))
 	for i, key := range set.Keys {
 		reply := floorMeta.hit(nil, key, set.Values[i])
-		o.gets[i] = exchange{placed(key, len(addrs)), reply, reply}
+		o.gets[i] = exchange{t.place(key), reply, reply}
 	}
 	return &Opened{
 		Getter: o.getter,

@@ -1,11 +1,22 @@
 package contender
 
-import "github.com/bradfitz/gomemcache/memcache"
+import (
+	"net"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
 
 // openGomemcache opens github.com/bradfitz/gomemcache: a pool of connections, classic
 // protocol.
 func openGomemcache(t Target) (*client, error) {
-	c := memcache.New(t.Addrs...)
+	list := new(memcache.ServerList)
+	if err := list.SetServers(t.Addrs...); err != nil {
+		return nil, err
+	}
+	c := memcache.NewFromSelector(list)
+	if t.Route == Tagged {
+		c = memcache.NewFromSelector(byTag{list})
+	}
 	c.Timeout, c.MaxIdleConns, c.DialContext = timeout, t.Callers, t.Dial
 	return &client{
 		get: func(key string) ([]byte, error) {
@@ -22,3 +33,8 @@ func openGomemcache(t Target) (*client, error) {
 		close: func() { c.Close() },
 	}, nil
 }
+
+// byTag places a key by its tag.
+type byTag struct{ *memcache.ServerList }
+
+func (s byTag) PickServer(key string) (net.Addr, error) { return s.ServerList.PickServer(tagOf(key)) }

@@ -10,6 +10,9 @@ import (
 
 // openGrafana opens github.com/grafana/gomemcache, a fork of gomemcache.
 func openGrafana(t Target) (*client, error) {
+	if t.Route == Tagged {
+		return nil, errNoTag
+	}
 	c := memcache.New(t.Addrs...)
 	c.Timeout, c.ConnectTimeout, c.MaxIdleConns = timeout, timeout, t.Callers
 	c.MinIdleConnsHeadroomPercentage = -1 // keep idle connections

@@ -16,27 +16,35 @@ func openQuangTung(t Target) (*client, error) {
 	if t.Dial != nil {
 		return nil, errNoDial
 	}
-	q := make(quangTung, len(t.Addrs))
-	for i, addr := range t.Addrs {
-		var err error
-		if q[i], err = memcache.New(addr, 1); err != nil {
-			q[:i].close()
+	q := &quangTung{target: t}
+	for _, addr := range t.Addrs {
+		c, err := memcache.New(addr, 1)
+		if err != nil {
+			q.close()
 			return nil, err
 		}
+		q.clients = append(q.clients, c)
 	}
 	return &client{
 		get:   q.get,
 		set:   q.set,
-		multi: func(w Batches) run.Caller { return &quangTungMulti{work: w, clients: q} },
+		multi: func(w Batches) run.Caller { return &quangTungMulti{work: w, quangTung: q} },
+		store: q.store,
 		close: q.close,
 	}, nil
 }
 
 // quangTung is a client for each server.
-type quangTung []*memcache.Client
+type quangTung struct {
+	target  Target
+	clients []*memcache.Client
+}
 
-func (q quangTung) get(key string) ([]byte, error) {
-	p := q[placed(key, len(q))].Pipeline()
+// of returns the client for the server of key.
+func (q *quangTung) of(key string) *memcache.Client { return q.clients[q.target.place(key)] }
+
+func (q *quangTung) get(key string) ([]byte, error) {
+	p := q.of(key).Pipeline()
 	defer p.Finish()
 	return quangTungValue(p.MGet(key, memcache.MGetOptions{})())
 }
@@ -48,8 +56,8 @@ func quangTungValue(r memcache.MGetResponse, err error) ([]byte, error) {
 	return r.Data, err
 }
 
-func (q quangTung) set(key string, value []byte) error {
-	p := q[placed(key, len(q))].Pipeline()
+func (q *quangTung) set(key string, value []byte) error {
+	p := q.of(key).Pipeline()
 	defer p.Finish()
 	r, err := p.MSet(key, value, memcache.MSetOptions{})()
 	if err == nil && r.Type != memcache.MSetResponseTypeHD {
@@ -58,8 +66,36 @@ func (q quangTung) set(key string, value []byte) error {
 	return err
 }
 
-func (q quangTung) close() {
-	for _, c := range q {
+// store sends all before the first answer is waited for.
+func (q *quangTung) store(keys []string, value []byte) error {
+	pipelines := make([]*memcache.Pipeline, len(q.clients))
+	stored := make([]func() (memcache.MSetResponse, error), len(keys))
+	for k, key := range keys {
+		i := q.target.place(key)
+		if pipelines[i] == nil {
+			pipelines[i] = q.clients[i].Pipeline()
+		}
+		stored[k] = pipelines[i].MSet(key, value, memcache.MSetOptions{})
+	}
+	for _, p := range pipelines {
+		if p != nil {
+			p.Execute()
+		}
+	}
+	for _, answer := range stored {
+		r, err := answer()
+		if err != nil {
+			return err
+		}
+		if r.Type != memcache.MSetResponseTypeHD {
+			return fmt.Errorf("not stored: reply type %d", r.Type)
+		}
+	}
+	return nil
+}
+
+func (q *quangTung) close() {
+	for _, c := range q.clients {
 		c.Close()
 	}
 }
@@ -67,8 +103,8 @@ func (q quangTung) close() {
 // quangTungMulti is a batch: a pipeline for each server, all sent before the
 // first reply is waited for.
 type quangTungMulti struct {
-	work    Batches
-	clients quangTung
+	work Batches
+	*quangTung
 
 	batch     *workload.Batch
 	pipelines []*memcache.Pipeline
@@ -81,7 +117,7 @@ func (m *quangTungMulti) Call() error {
 	m.pipelines = append(m.pipelines[:0], make([]*memcache.Pipeline, len(m.clients))...)
 	m.replies, m.got = m.replies[:0], m.got[:0]
 	for _, key := range m.batch.Keys {
-		i := placed(key, len(m.clients))
+		i := m.target.place(key)
 		if m.pipelines[i] == nil {
 			m.pipelines[i] = m.clients[i].Pipeline()
 		}
@@ -93,9 +129,13 @@ func (m *quangTungMulti) Call() error {
 		}
 	}
 	for _, reply := range m.replies {
-		value, err := quangTungValue(reply())
+		r, err := reply()
 		if err != nil {
 			return err
+		}
+		value := r.Data
+		if r.Type != memcache.MGetResponseTypeVA {
+			value = nil
 		}
 		m.got = append(m.got, value)
 	}
@@ -103,12 +143,14 @@ func (m *quangTungMulti) Call() error {
 }
 
 func (m *quangTungMulti) Check() error {
-	if len(m.got) != len(m.batch.Keys) {
-		return fmt.Errorf("%d hits for %d keys", len(m.got), len(m.batch.Keys))
-	}
 	for i, value := range m.got {
-		if err := m.work.Set.Check(m.batch.Index[i], value); err != nil {
-			return err
+		switch place := m.batch.Index[i]; {
+		case place != workload.NoPlace:
+			if err := m.work.Set.Check(place, value); err != nil {
+				return err
+			}
+		case value != nil:
+			return fmt.Errorf("a hit for %s", m.batch.Keys[i])
 		}
 	}
 	return nil

@@ -5,8 +5,11 @@ import "github.com/rainycape/memcache"
 // openRainycape opens github.com/rainycape/memcache: a pool of connections, binary
 // protocol.
 func openRainycape(t Target) (*client, error) {
-	if t.Dial != nil {
+	switch {
+	case t.Dial != nil:
 		return nil, errNoDial
+	case t.Route == Tagged:
+		return nil, errNoTag
 	}
 	c, err := memcache.New(t.Addrs...)
 	if err != nil {

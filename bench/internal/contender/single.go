@@ -68,11 +68,41 @@ func (s *setter) Call() error {
 func (s *setter) Check() error { return nil }
 
 // End reads the last key back.
-func (s *setter) End() error {
-	key := s.keys[s.i%len(s.keys)]
-	got, err := s.client.get(key)
-	if err == nil && !bytes.Equal(got, s.value) {
+func (s *setter) End() error { return s.client.holds(s.keys[s.i%len(s.keys)], s.value) }
+
+// holds checks that value is stored at key.
+func (c *client) holds(key string, value []byte) error {
+	got, err := c.get(key)
+	if err == nil && !bytes.Equal(got, value) {
 		err = fmt.Errorf("%s does not hold what was stored last: %.40q", key, got)
 	}
 	return err
 }
+
+// storer is a run.Caller that stores a batch of one value, new in each slice, and
+// reads one of them back.
+type storer struct {
+	client *client
+	work   Batches
+
+	batch *workload.Batch
+	keys  []string
+	value []byte
+}
+
+func (s *storer) Begin(slice int) { s.value = s.work.Set.NewValue(slice) }
+
+func (s *storer) Call() error {
+	s.batch = s.work.take()
+	s.keys = s.keys[:0]
+	for _, i := range s.batch.Index {
+		s.keys = append(s.keys, s.work.Set.Puts[i])
+	}
+	return s.client.store(s.keys, s.value)
+}
+
+// Check has nothing to look at, as that of a setter.
+func (s *storer) Check() error { return nil }
+
+// End reads the last key back. Other callers store the same value in this slice.
+func (s *storer) End() error { return s.client.holds(s.keys[len(s.keys)-1], s.value) }

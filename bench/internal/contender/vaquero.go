@@ -1,6 +1,9 @@
 package contender
 
-import "github.com/vaquero-cache/memcache"
+import (
+	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/ring"
+)
 
 // openVaquero opens this project's client with its settings as they are.
 func openVaquero(t Target) (*client, error) { return vaquero(t, memcache.Auto), nil }
@@ -10,9 +13,34 @@ func openVaqueroMeta(t Target) (*client, error)    { return vaquero(t, memcache.
 func openVaqueroClassic(t Target) (*client, error) { return vaquero(t, memcache.Classic), nil }
 func openVaqueroBinary(t Target) (*client, error)  { return vaquero(t, memcache.Binary), nil }
 
-func vaquero(t Target, p memcache.Protocol) *client {
-	c := memcache.New(t.Addrs...)
+func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
+	c := routed(t)
 	c.Timeout, c.DialContext, c.Protocol = timeout, t.Dial, p
+	return c
+}
+
+// routed returns a client that places keys by the route.
+func routed(t Target) *memcache.Client {
+	placement := ring.Default
+	switch t.Route {
+	case Modulo:
+		return memcache.New(t.Addrs...)
+	case Tagged:
+		placement = placement.HashTag("{}")
+	}
+	var servers []memcache.Server
+	for _, addr := range t.Addrs {
+		servers = append(servers, memcache.Server{Addr: addr, Weight: 1})
+	}
+	continuum, err := memcache.NewContinuum(placement, servers...)
+	if err != nil {
+		panic(err) // for addresses that make no sense; these are of servers that run
+	}
+	return memcache.NewFromSelector(continuum)
+}
+
+func vaquero(t Target, p memcache.Protocol) *client {
+	c := newVaquero(t, p)
 	return &client{
 		get: func(key string) ([]byte, error) {
 			item, err := c.Get(key)
@@ -25,6 +53,13 @@ func vaquero(t Target, p memcache.Protocol) *client {
 			return c.Set(&memcache.Item{Key: key, Value: value})
 		},
 		multi: multiOf(c.GetMulti, func(it *memcache.Item) []byte { return it.Value }),
+		store: func(keys []string, value []byte) error {
+			items := make([]*memcache.Item, len(keys))
+			for i, key := range keys {
+				items[i] = &memcache.Item{Key: key, Value: value}
+			}
+			return c.SetMulti(items)
+		},
 		close: func() { c.Close() },
 	}
 }

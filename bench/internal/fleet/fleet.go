@@ -18,7 +18,7 @@ import (
 
 // BaseArgs is how each server is started: one thread, since the servers share a
 // machine with the client, and room for the pools of all contenders.
-var BaseArgs = []string{"-t", "1", "-m", "64", "-c", "16384"}
+var BaseArgs = []string{"-t", "1", "-m", "128", "-c", "16384"}
 
 // ioTimeout bounds one exchange with a server.
 const ioTimeout = 10 * time.Second

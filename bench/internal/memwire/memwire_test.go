@@ -63,6 +63,8 @@ func TestAnswersAsMemcachedDoes(t *testing.T) {
 		"mg key:1 k t f\r\n",
 		"mg key:1\r\n",
 		"mg key:9999 v\r\n",
+		"mg gap:1 v f c O1a\r\n",
+		"mg gap:1 k O1a s v\r\n",
 		"mg key:1 v O1\r\nmg key:2 v O2\r\nget key:3\r\n",
 	} {
 		want := versions.ReplaceAllString(exchange(t, real, request), "$2 c")

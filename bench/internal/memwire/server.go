@@ -84,7 +84,7 @@ func (s *Server) metaGet(dst, line []byte) []byte {
 	key, flags := word(line)
 	place, ok := s.index(key)
 	if !ok {
-		return append(dst, "EN\r\n"...)
+		return miss(dst, key, flags)
 	}
 	start := len(dst)
 	dst = append(dst, s.hit...)
@@ -124,6 +124,23 @@ func (s *Server) metaGet(dst, line []byte) []byte {
 	}
 	rest := dst[start+len(s.hit):] // what was written for a value is not one
 	return append(append(append(dst[:start], "HD"...), rest...), "\r\n"...)
+}
+
+// miss answers mg for a key that is not there: only what the client sent comes back.
+func miss(dst, key, flags []byte) []byte {
+	dst = append(dst, "EN"...)
+	for len(flags) > 0 {
+		var flag []byte
+		flag, flags = word(flags)
+		switch {
+		case len(flag) == 0:
+		case flag[0] == 'O':
+			dst = append(append(dst, ' '), flag...)
+		case flag[0] == 'k':
+			dst = append(append(dst, " k"...), key...)
+		}
+	}
+	return append(dst, "\r\n"...)
 }
 
 // index returns the place of a key, which is its number.

@@ -5,6 +5,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -121,7 +123,9 @@ func (r *Report) row(b *strings.Builder, row *Row) {
 func (r *Report) columns(row *Row) []column {
 	var columns []column
 	if !r.Small {
-		columns = figuresOf(row)
+		columns = r.figuresOf(row)
+	} else {
+		columns = extras(row)
 	}
 	if row.Slices[0].Items > 1 {
 		columns = append(columns, median("ns per item", (*run.Slice).PerItem))
@@ -144,58 +148,149 @@ func (r *Report) columns(row *Row) []column {
 	return columns
 }
 
-// figuresOf are the columns that stand for themselves: medians over the rounds.
-func figuresOf(row *Row) []column {
-	first := row.Slices[0]
+// figuresOf are the columns that stand for themselves: medians over the rounds. What a
+// contender in another language does not count is a dash.
+func (r *Report) figuresOf(row *Row) []column {
+	per, unit := func(s *run.Slice) float64 { return 1 }, ""
+	if r.PerItem {
+		per, unit = func(s *run.Slice) float64 { return float64(s.Items) }, " an item"
+	}
+	count := func(name string, of func(*run.Slice) int64) column {
+		return median(name, func(s *run.Slice) float64 {
+			if of(s) < 0 {
+				return math.NaN()
+			}
+			return s.PerOp(of(s)) / per(s)
+		})
+	}
+	has := func(f func(*run.Slice) bool) bool {
+		return slices.ContainsFunc(row.Slices, func(s run.Slice) bool { return f(&s) })
+	}
 	columns := []column{
 		median("op/s", (*run.Slice).Speed),
 		median("p25 µs", p25Micros),
 		median("p50 µs", func(s *run.Slice) float64 { return micros(float64(s.P50)) }),
 		median("p99 µs", func(s *run.Slice) float64 { return micros(float64(s.P99)) }),
-		allocsColumn,
-		median("B", func(s *run.Slice) float64 { return s.PerOp(s.AllocBytes) }),
 	}
-	if first.HogUnits > 0 { // then the processor time is theirs
+	if has(func(s *run.Slice) bool { return s.Tail != nil }) {
+		columns = columns[1:] // all do what is due
+		columns[0] = median("p90 µs", func(s *run.Slice) float64 { return micros(tail(s, 0.9)) })
+		columns = append(columns,
+			median("p99.9 µs", func(s *run.Slice) float64 { return micros(tail(s, 0.999)) }),
+			median("longest µs", func(s *run.Slice) float64 { return micros(tail(s, 1)) }),
+			column{"not begun", func(_ string, own []run.Slice) string {
+				return digits(spread(numbers(own, func(s *run.Slice) float64 { return float64(s.Missed) })).Median)
+			}})
+	}
+	columns = append(columns,
+		count("allocs"+unit, func(s *run.Slice) int64 { return s.Allocs }),
+		count("B"+unit, func(s *run.Slice) int64 { return s.AllocBytes }))
+	if has(func(s *run.Slice) bool { return s.HogUnits > 0 }) { // then the processor time is theirs
 		columns = append(columns, median("hog units/ms", func(s *run.Slice) float64 { return s.HogSpeed() / 1e3 }))
 	} else {
-		columns = append(columns, cpuColumn)
+		columns = append(columns, cpuColumn(unit, per))
+		columns = append(columns, median("GC %", func(s *run.Slice) float64 {
+			if s.Goroutines < 0 {
+				return math.NaN()
+			}
+			return 100 * s.GCShare()
+		}))
 	}
-	if first.Traffic != nil && first.Reads >= 0 {
+	if has(func(s *run.Slice) bool { return s.Traffic != nil && s.Reads >= 0 }) {
 		columns = append(columns,
-			median("reads", func(s *run.Slice) float64 { return s.PerOp(s.Reads) }),
-			median("writes", func(s *run.Slice) float64 { return s.PerOp(s.Writes) }))
+			count("reads"+unit, func(s *run.Slice) int64 { return s.Reads }),
+			count("writes"+unit, func(s *run.Slice) int64 { return s.Writes }),
+			count("switches"+unit, func(s *run.Slice) int64 { return s.Switches }),
+			median("goroutines", func(s *run.Slice) float64 {
+				if s.Goroutines < 0 {
+					return math.NaN()
+				}
+				return float64(s.Goroutines)
+			}))
 	}
-	if first.Traffic != nil {
+	if has(func(s *run.Slice) bool { return s.Traffic != nil }) {
+		moved := func(of func(*run.Traffic) int64) func(*run.Slice) int64 {
+			return func(s *run.Slice) int64 {
+				if s.Traffic == nil {
+					return -1
+				}
+				return of(s.Traffic)
+			}
+		}
 		columns = append(columns,
-			median("B to servers", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Received) }),
-			median("B back", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Sent) }),
-			median("server yields", func(s *run.Slice) float64 { return s.PerOp(s.Traffic.Yields) }))
+			count("B to servers"+unit, moved(func(t *run.Traffic) int64 { return t.Received })),
+			count("B back"+unit, moved(func(t *run.Traffic) int64 { return t.Sent })),
+			count("server yields"+unit, moved(func(t *run.Traffic) int64 { return t.Yields })))
+	}
+	return append(columns, extras(row)...)
+}
+
+// extras are the figures that this kind of row alone has.
+func extras(row *Row) []column {
+	names := map[string]bool{}
+	for _, s := range row.Slices {
+		for name := range s.Extra {
+			names[name] = true
+		}
+	}
+	var columns []column
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		columns = append(columns, column{name, func(_ string, own []run.Slice) string {
+			return condensed(numbers(own, func(s *run.Slice) float64 {
+				if x, ok := s.Extra[name]; ok {
+					return x
+				}
+				return math.NaN()
+			}), Spread.String)
+		}})
 	}
 	return columns
 }
 
 // allocsColumn counts for an operation, in small ones for thousands of items.
-var allocsColumn = median("allocs", func(s *run.Slice) float64 { return s.PerOp(s.Allocs) })
+var allocsColumn = median("allocs", func(s *run.Slice) float64 {
+	if s.Allocs < 0 {
+		return math.NaN()
+	}
+	return s.PerOp(s.Allocs)
+})
 
 func p25Micros(s *run.Slice) float64 { return micros(float64(s.P25)) }
 
-var cpuColumn = column{"CPU µs (user + sys)", func(_ string, own []run.Slice) string {
-	return fmt.Sprintf("%s (%s + %s)",
-		middle(own, func(s *run.Slice) float64 { return micros(s.CPU()) }),
-		middle(own, func(s *run.Slice) float64 { return micros(s.PerOp(int64(s.User))) }),
-		middle(own, func(s *run.Slice) float64 { return micros(s.PerOp(int64(s.System))) }))
-}}
+func cpuColumn(unit string, per func(*run.Slice) float64) column {
+	return column{"CPU µs" + unit + " (user + sys)", func(_ string, own []run.Slice) string {
+		return fmt.Sprintf("%s (%s + %s)",
+			middle(own, func(s *run.Slice) float64 { return micros(s.CPU()) / per(s) }),
+			middle(own, func(s *run.Slice) float64 { return micros(s.UserCPU()) / per(s) }),
+			middle(own, func(s *run.Slice) float64 { return micros(s.PerOp(int64(s.System))) / per(s) }))
+	}}
+}
 
 func median(name string, of func(*run.Slice) float64) column {
 	return column{name, func(_ string, own []run.Slice) string { return middle(own, of) }}
 }
 
 func middle(own []run.Slice, of func(*run.Slice) float64) string {
-	numbers := make([]float64, len(own))
+	return condensed(numbers(own, of), func(s Spread) string { return digits(s.Median) })
+}
+
+// numbers leaves out what is not a number.
+func numbers(own []run.Slice, of func(*run.Slice) float64) []float64 {
+	var list []float64
 	for i := range own {
-		numbers[i] = of(&own[i])
+		if x := of(&own[i]); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			list = append(list, x)
+		}
 	}
-	return digits(spread(numbers).Median)
+	return list
+}
+
+// condensed shows a spread, or a dash if there are no numbers.
+func condensed(list []float64, show func(Spread) string) string {
+	if len(list) == 0 {
+		return "–"
+	}
+	return show(spread(list))
 }
 
 // micros turns nanoseconds into microseconds.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 )
@@ -19,6 +20,9 @@ type Figure string
 const (
 	Speed   Figure = "speed"    // operations per second
 	CPU     Figure = "CPU"      // processor time of an operation
+	UserCPU Figure = "user CPU" // likewise, outside the kernel
+	PerItem Figure = "ns per item"
+	P999    Figure = "p99.9"    // of the time of single operations, at a rate
 	P25     Figure = "p25"      // of the time of single operations
 	P99     Figure = "p99"      // likewise
 	HogWork Figure = "hog work" // what goroutines beside the callers got done
@@ -28,24 +32,58 @@ const (
 var figures = map[Figure]func(*run.Slice) float64{
 	Speed:   (*run.Slice).Speed,
 	CPU:     (*run.Slice).CPU,
+	UserCPU: (*run.Slice).UserCPU,
+	PerItem: (*run.Slice).PerItem,
+	P999:    func(s *run.Slice) float64 { return tail(s, 0.999) },
 	P25:     func(s *run.Slice) float64 { return float64(s.P25) },
 	P99:     func(s *run.Slice) float64 { return float64(s.P99) },
 	HogWork: (*run.Slice).HogSpeed,
 	Allocs:  func(s *run.Slice) float64 { return s.PerOp(s.Allocs) },
 }
 
-// Ratio is a figure against the same figure of another client.
+// tail is a quantile that a slice with a rate tells.
+func tail(s *run.Slice, q float64) float64 {
+	if i := slices.Index(run.TailQuantiles, q); i < len(s.Tail) {
+		return float64(s.Tail[i])
+	}
+	return math.NaN()
+}
+
+// Ratio is a figure against the same figure of another client. Where the names of
+// contenders are "client/way", a base of "*/plain" is the same client's plain way, and
+// one of "other/*" the same way of another.
 type Ratio struct {
 	Figure Figure `json:"figure"`
 	Base   string `json:"base"`
 }
 
-func (r Ratio) String() string { return string(r.Figure) + " × " + r.Base }
+// base is the contender that client is compared with, "" if that is itself.
+func (r Ratio) base(client string) string {
+	base := r.Base
+	who, way, _ := strings.Cut(client, "/")
+	if rest, ok := strings.CutPrefix(base, "*"); ok {
+		base = who + rest
+	} else if rest, ok := strings.CutSuffix(base, "*"); ok {
+		base = rest + way
+	}
+	if base == client {
+		return ""
+	}
+	return base
+}
+
+func (r Ratio) String() string {
+	base := r.Base
+	if rest, ok := strings.CutPrefix(base, "*/"); ok {
+		base = "its own " + rest
+	}
+	return string(r.Figure) + " × " + strings.TrimSuffix(base, "/*")
+}
 
 // Over forms the ratio of client to the base in each round that both took part in.
 func (r Ratio) Over(row *Row, client string) (Spread, bool) {
 	of := figures[r.Figure]
-	return row.compare(client, r.Base, func(own, base *run.Slice) float64 { return of(own) / of(base) })
+	return row.compare(client, r.base(client), func(own, base *run.Slice) float64 { return of(own) / of(base) })
 }
 
 // compare condenses what f makes of a client's slice and the base's of each round.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 )
@@ -29,6 +30,10 @@ type Report struct {
 	// Small is set where operations are a few nanoseconds long, and their number
 	// in a second or in a process says nothing.
 	Small bool `json:"small,omitempty"`
+
+	// PerItem is set where an operation is a pipeline, and what it uses is shown for
+	// each of its items.
+	PerItem bool `json:"per_item,omitempty"`
 }
 
 // Condition is something that the numbers depend on.
@@ -40,6 +45,19 @@ type Condition struct {
 // Add adds a condition.
 func (r *Report) Add(name, format string, args ...any) {
 	r.Conditions = append(r.Conditions, Condition{name, fmt.Sprintf(format, args...)})
+}
+
+// Note adds what to the condition of that name, once.
+func (r *Report) Note(name, what string) {
+	for i := range r.Conditions {
+		if c := &r.Conditions[i]; c.Name == name {
+			if !slices.Contains(strings.Split(c.Value, ", "), what) {
+				c.Value += ", " + what
+			}
+			return
+		}
+	}
+	r.Add(name, "%s", what)
 }
 
 // Row is one kind of work.

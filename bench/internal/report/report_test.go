@@ -44,6 +44,20 @@ func TestRatiosAreFormedWithinRounds(t *testing.T) {
 	assert.False(t, ok)
 }
 
+func TestRatiosToTheSameClientOrWay(t *testing.T) {
+	row := &Row{Name: "a row", Slices: []run.Slice{
+		slice("ours/plain", 0, 1000), slice("ours/spread", 0, 500), slice("theirs/plain", 0, 100), slice("theirs/spread", 0, 10),
+	}}
+	own, _ := Ratio{Speed, "*/plain"}.Over(row, "theirs/spread")
+	assert.InDelta(t, 0.1, own.Median, 1e-9)
+	other, _ := Ratio{Speed, "theirs/*"}.Over(row, "ours/spread")
+	assert.InDelta(t, 50, other.Median, 1e-9)
+	_, ok := Ratio{Speed, "*/plain"}.Over(row, "ours/plain")
+	assert.False(t, ok, "to itself")
+	assert.Equal(t, "speed × its own plain", Ratio{Speed, "*/plain"}.String())
+	assert.Equal(t, "speed × theirs", Ratio{Speed, "theirs/*"}.String())
+}
+
 func TestSpread(t *testing.T) {
 	assert.Equal(t, Spread{2, 3, 4}, spread([]float64{5, 1, 3, 2, 4}))
 	assert.Equal(t, Spread{1.25, 1.5, 1.75}, spread([]float64{2, 1}))
@@ -86,7 +100,7 @@ func TestMarkdown(t *testing.T) {
 		"| row | other |",
 		"| a row | 3.00 (3.00–3.00) |",
 		"| failed | – |",
-		"| client | op/s | p25 µs | p50 µs | p99 µs | allocs | B | CPU µs (user + sys) | ns per item | … above base | speed × base |",
+		"| client | op/s | p25 µs | p50 µs | p99 µs | allocs | B | CPU µs (user + sys) | GC % | ns per item | … above base | speed × base |",
 		"No numbers: base: wrong value",
 	} {
 		assert.Contains(t, b.String(), line+"\n")

@@ -11,6 +11,7 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/contender"
 	"github.com/vaquero-cache/memcache/bench/internal/report"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
+	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
 
 // singles is a table of single operations.
@@ -37,6 +38,7 @@ func newSingles(fs *flag.FlagSet, defaults singles, servers ...int) Work {
 		t.ops = words{"get"}
 	}
 	t.flags(fs, servers, contender.FloorEcho, contender.FloorMeta, contender.FloorClassic, contender.Vaquero, contender.Gomemcache, contender.QuangTung)
+	t.valueFlag(fs, workload.DefaultValueSize)
 	fs.Var(&t.callers, "callers", "numbers of callers")
 	fs.Var(&t.ops, "ops", "operations, of get and set")
 	fs.IntVar(&t.hogs, "hogs", t.hogs, "goroutines that keep processors busy beside the callers")

@@ -59,7 +59,7 @@ func (t *memory) work(ctx context.Context, s *Session) error {
 		for _, keys := range t.keys {
 			name := fmt.Sprintf("GetMulti in memory, %s × %s", count(servers, "server"), count(keys, "key"))
 			row := run.Row{Name: name, Callers: 1, Items: keys}
-			batches := contender.Batches{Set: set, Batches: set.Batches(keys)}
+			batches := contender.Batches{Set: set, Batches: set.Batches(keys, 100)}
 			row.Contenders = s.contenders("GetMulti", multiOf(batches), kinds, target, set)
 			if err := s.measure(ctx, row); err != nil {
 				return err

@@ -18,6 +18,7 @@ type served struct {
 	servers   ints
 	clients   words
 	valueSize int
+	tagged    bool // keys have a tag in common
 	args      string
 
 	kinds []contender.Kind
@@ -29,8 +30,12 @@ func (t *served) flags(fs *flag.FlagSet, servers ints, clients ...string) {
 	t.servers, t.clients = servers, clients
 	fs.Var(&t.servers, "servers", "numbers of servers")
 	fs.Var(&t.clients, "clients", clientsHelp())
-	fs.IntVar(&t.valueSize, "value", workload.DefaultValueSize, "size of a value in bytes")
 	fs.StringVar(&t.args, "server-args", "", "further arguments for memcached, such as \"-R 1000\"")
+}
+
+// valueFlag defines the flag for the size of values.
+func (t *served) valueFlag(fs *flag.FlagSet, size int) {
+	fs.IntVar(&t.valueSize, "value", size, "size of a value in bytes")
 }
 
 // start starts and fills as many servers as the largest row needs.
@@ -45,8 +50,11 @@ func (t *served) start(ctx context.Context, s *Session) (err error) {
 	}
 	s.Report.Add("servers", "memcached %s %s, one process each, loopback TCP",
 		t.fleet.Version(), strings.Join(append(fleet.BaseArgs[:len(fleet.BaseArgs):len(fleet.BaseArgs)], t.args), " "))
-	s.Report.Add("values", "%d bytes", t.valueSize)
+	s.Report.Add("values", "%s", size(t.valueSize))
 	t.set = workload.NewSet(t.valueSize)
+	if t.tagged {
+		t.set = workload.NewTaggedSet(t.valueSize)
+	}
 	if err := t.fleet.Fill(t.set); err != nil {
 		t.fleet.Stop()
 		return err

@@ -44,7 +44,9 @@ var Tables = []Table{
 	{"busy", "the same beside goroutines that keep all processors busy", newBusy,
 		[]string{"-callers", "2", "-ops", "get,set"}},
 	{"getmulti", "GetMulti: servers × keys", newGetMulti,
-		[]string{"-servers", "1,2", "-keys", "3,50", "-clients", strings.Join(contender.Names(), ",")}},
+		[]string{"-servers", "2", "-keys", "3,50", "-values", "100,10240", "-hits", "100,0", "-clients", strings.Join(contender.Names(), ",")}},
+	{"routing", "GetMulti and SetMulti: one server, spread, all keys on one of several", newRouting,
+		[]string{"-depths", "16", "-callers", "2"}},
 	{"memory", "GetMulti on connections in memory: servers × keys", newMemory,
 		[]string{"-servers", "1,2", "-keys", "3,50"}},
 	{"micro", "codec and ring alone", newMicro, nil},
@@ -136,6 +138,10 @@ type callers func(*contender.Opened) newCaller
 func (s *Session) contenders(what string, work callers, kinds []contender.Kind, target contender.Target, set *workload.Set) []run.Contender {
 	var list []run.Contender
 	for _, kind := range kinds {
+		if kind.Open == nil {
+			s.skip("%s: takes part in GetMulti on servers alone", kind.Name)
+			continue
+		}
 		opened, err := kind.Open(target, set)
 		if err != nil {
 			s.skip("%s: %v", kind.Name, err)
@@ -181,6 +187,23 @@ func (l *ints) Set(s string) error {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1 {
 			return fmt.Errorf("%q is not a list of positive numbers", s)
+		}
+		*l = append(*l, n)
+	}
+	return nil
+}
+
+// counts is a flag that holds a list of numbers, 0 among them.
+type counts []int
+
+func (l *counts) String() string { return (*ints)(l).String() }
+
+func (l *counts) Set(s string) error {
+	*l = nil
+	for part := range strings.SplitSeq(s, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || n > 100 {
+			return fmt.Errorf("%q is not a list of percentages", s)
 		}
 		*l = append(*l, n)
 	}

@@ -24,12 +24,21 @@ type Set struct {
 	size   int
 }
 
-// NewSet returns KeyCount keys with values of size bytes.
-func NewSet(size int) *Set {
+// Tag is what the keys of a tagged set have in common: a client that places by the
+// text between the braces alone finds all of them on one server.
+const Tag = "{u}"
+
+// NewSet returns KeyCount keys with values of size bytes, one at least.
+func NewSet(size int) *Set { return newSet("", size) }
+
+// NewTaggedSet is NewSet with keys that begin with Tag.
+func NewTaggedSet(size int) *Set { return newSet(Tag, size) }
+
+func newSet(tag string, size int) *Set {
 	s := &Set{size: size}
 	for i := range KeyCount {
-		s.Keys = append(s.Keys, "key:"+strconv.Itoa(i))
-		s.Puts = append(s.Puts, "put:"+strconv.Itoa(i))
+		s.Keys = append(s.Keys, tag+"key:"+strconv.Itoa(i))
+		s.Puts = append(s.Puts, tag+"put:"+strconv.Itoa(i))
 		s.Values = append(s.Values, value(uint64(i), size))
 	}
 	return s
@@ -71,24 +80,40 @@ func (p *Picker) Next() int {
 
 // Batch is a list of different keys for one GetMulti.
 type Batch struct {
-	Index []int    // places in the Set
+	Index []int    // places in the Set; NoPlace for a key that no server holds
 	Keys  []string // the same as keys
+	Hits  int      // how many of them have a place
 }
 
-// maxBatches bounds the number of batches; larger ones are fewer, so that the
-// requests and replies that floors prepare stay in the processor's cache.
-const maxBatches = 64
+// NoPlace is the Index of a key that is asked for and not there.
+const NoPlace = -1
 
-// Batches returns batches of size keys each, between 1 and maxBatches of them.
-// Size is at most KeyCount.
-func (s *Set) Batches(size int) []*Batch {
+// maxBatches and maxBatchBytes bound the batches, so that the requests and replies
+// that floors prepare stay in the processor's cache as far as they can.
+const (
+	maxBatches    = 64
+	maxBatchBytes = 4 << 20
+)
+
+// Batches returns batches of size keys each, one at least, of which hits percent
+// are there. Size is at most KeyCount.
+func (s *Set) Batches(size, hits int) []*Batch {
 	rng := rand.New(rand.NewPCG(uint64(size), 1))
-	batches := make([]*Batch, max(1, min(maxBatches, KeyCount/size)))
+	n := min(maxBatches, KeyCount/size, maxBatchBytes/(size*s.size))
+	batches := make([]*Batch, max(1, n))
 	for i := range batches {
-		b := &Batch{Index: rng.Perm(KeyCount)[:size]}
-		for _, k := range b.Index {
-			b.Keys = append(b.Keys, s.Keys[k])
+		b := &Batch{Hits: (size*hits + 50) / 100}
+		for n, k := range rng.Perm(KeyCount)[:size] {
+			if n < b.Hits {
+				b.Index, b.Keys = append(b.Index, k), append(b.Keys, s.Keys[k])
+			} else {
+				b.Index, b.Keys = append(b.Index, NoPlace), append(b.Keys, "gap:"+strconv.Itoa(k))
+			}
 		}
+		rng.Shuffle(size, func(i, j int) {
+			b.Index[i], b.Index[j] = b.Index[j], b.Index[i]
+			b.Keys[i], b.Keys[j] = b.Keys[j], b.Keys[i]
+		})
 		batches[i] = b
 	}
 	return batches

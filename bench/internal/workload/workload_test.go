@@ -27,18 +27,26 @@ func TestValuesAreTheirOwn(t *testing.T) {
 func TestBatchesHoldDifferentKeys(t *testing.T) {
 	s := NewSet(10)
 	for _, size := range []int{1, 3, 100, 1000, KeyCount} {
-		batches := s.Batches(size)
-		assert.NotEmpty(t, batches)
-		for _, b := range batches {
-			seen := map[string]bool{}
-			for i, key := range b.Keys {
-				assert.Equal(t, s.Keys[b.Index[i]], key)
-				seen[key] = true
+		for hits, want := range map[int]int{100: size, 50: (size + 1) / 2, 0: 0} {
+			batches := s.Batches(size, hits)
+			assert.NotEmpty(t, batches)
+			for _, b := range batches {
+				seen, there := map[string]bool{}, 0
+				for i, key := range b.Keys {
+					if b.Index[i] != NoPlace {
+						assert.Equal(t, s.Keys[b.Index[i]], key)
+						there++
+					}
+					seen[key] = true
+				}
+				assert.Len(t, seen, size)
+				assert.Equal(t, want, b.Hits)
+				assert.Equal(t, want, there)
 			}
-			assert.Len(t, seen, size)
+			assert.Equal(t, batches, NewSet(10).Batches(size, hits), "the same in every run")
 		}
-		assert.Equal(t, batches, NewSet(10).Batches(size), "the same in every run")
 	}
+	assert.Len(t, NewSet(10<<10).Batches(1000, 100), 1, "a batch of 10 MB")
 }
 
 func TestPickerReachesEveryKey(t *testing.T) {
