@@ -43,6 +43,7 @@ const (
 type Opened struct {
 	Getter func(i int) (run.Caller, error)   // caller i gets one key at a time
 	Setter func(i int) (run.Caller, error)   // caller i stores one key at a time
+	Mixer  func(i int) (run.Caller, error)   // caller i does both, nine GETs to a SET, by Zipf's law
 	Multi  func(Batches) (run.Caller, error) // a caller that gets many keys at a time
 	Storer func(Batches) (run.Caller, error) // a caller that stores many at a time, at Set.Puts
 	Close  func()

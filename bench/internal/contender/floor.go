@@ -141,7 +141,7 @@ func (w *wires) guard() {
 // open connects nothing yet: each caller does that when it is made.
 func (f *floor) open(t Target, set *workload.Set) (*Opened, error) {
 	o := &openFloor{floor: f, target: t, set: set}
-	return &Opened{Getter: o.getter, Setter: o.setter, Multi: o.multi, Storer: o.storer, Close: o.close}, nil
+	return &Opened{Getter: o.getter, Setter: o.setter, Mixer: o.mixer, Multi: o.multi, Storer: o.storer, Close: o.close}, nil
 }
 
 // openFloor is a floor at work, with what its callers share.
@@ -152,6 +152,7 @@ type openFloor struct {
 	wires  []*wires
 
 	gets    []exchange   // one for each key
+	mixes   []exchange   // a get for each key, then a set for each
 	batches [][]exchange // of each batch, one for each server that it asks
 	stores  [][]exchange // likewise
 }
@@ -194,16 +195,21 @@ func (f *floorSingle) End() error   { return nil }
 func (o *openFloor) getter(i int) (run.Caller, error) {
 	if o.gets == nil {
 		for k, key := range o.set.Keys {
-			o.gets = append(o.gets, exchange{
-				server:  o.target.place(key),
-				request: o.get(nil, []string{key}),
-				reply:   append(o.hit(nil, key, o.set.Values[k]), o.end...),
-			})
+			o.gets = append(o.gets, o.getOf(k, key))
 		}
 	}
 	w, err := o.dial()
 	pick := workload.NewPicker(i)
 	return &floorSingle{wires: w, work: o.gets, pick: pick.Next}, err
+}
+
+// getOf is the exchange that gets key k of the set.
+func (o *openFloor) getOf(k int, key string) exchange {
+	return exchange{
+		server:  o.target.place(key),
+		request: o.get(nil, []string{key}),
+		reply:   append(o.hit(nil, key, o.set.Values[k]), o.end...),
+	}
 }
 
 // floorSetter is a floorSingle whose value changes with the slice.

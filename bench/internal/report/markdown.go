@@ -173,9 +173,7 @@ func (r *Report) figuresOf(row *Row) []column {
 		median("p99 µs", func(s *run.Slice) float64 { return micros(float64(s.P99)) }),
 	}
 	if has(func(s *run.Slice) bool { return s.Tail != nil }) {
-		columns = columns[1:] // all do what is due
-		columns[0] = median("p90 µs", func(s *run.Slice) float64 { return micros(tail(s, 0.9)) })
-		columns = append(columns,
+		columns = append(columns[1:], // all do what is due
 			median("p99.9 µs", func(s *run.Slice) float64 { return micros(tail(s, 0.999)) }),
 			median("longest µs", func(s *run.Slice) float64 { return micros(tail(s, 1)) }),
 			column{"not begun", func(_ string, own []run.Slice) string {

@@ -108,7 +108,7 @@ func (t *turn) openCaller(i int, c Caller) (w worked) {
 		if t.failed.Load() {
 			continue // the queue is emptied all the same
 		}
-		if now > 2*t.length {
+		if now > 2*t.length && w.ops > 0 { // one at least
 			t.open.missed.Add(1)
 			record(now - due)
 			continue

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -61,4 +62,21 @@ func TestPickerReachesEveryKey(t *testing.T) {
 	}
 	assert.Len(t, seen, KeyCount)
 	assert.Less(t, same, 1000, "callers go their own ways")
+}
+
+func TestZipfWantsAFewOften(t *testing.T) {
+	const n = 1000
+	times := make([]int, n)
+	pick := NewZipf(n).From(3)
+	for range zipfDraws {
+		times[pick()]++
+	}
+	slices.SortFunc(times, func(a, b int) int { return b - a })
+	first, most := times[0], 0
+	for _, times := range times[:n/10] {
+		most += times
+	}
+	assert.Greater(t, first, zipfDraws/20, "the first of a thousand has above a twentieth")
+	assert.Greater(t, most, zipfDraws/2, "a tenth of the places has more than half")
+	assert.Positive(t, times[n/2])
 }
