@@ -51,8 +51,8 @@ var ErrNotDone = errors.New("memcache: pipeline has not been done")
 // and ErrCASConflict are for the results to tell. A *MultiError names the
 // operations that were refused or got no answer by their keys.
 //
-// When the protocol of a server cannot say one of its operations, the others
-// that would have travelled with it fail with ErrNotSupported, too.
+// An operation that the protocol of its server cannot say fails by itself, with
+// ErrNotSupported, and those behind it go out when those before it are answered.
 //
 // If one of the operations is a mistake, nothing is sent and the error, such as
 // ErrMalformedKey, is that of Do and of each result.

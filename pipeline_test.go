@@ -195,6 +195,37 @@ func TestPipelineWithAMistakeSendsNothing(t *testing.T) {
 	assert.Zero(t, dials.Load())
 }
 
+// What a server's protocol cannot say fails alone, in a pipeline and in batches.
+func TestUnsupportedOperationsFailAlone(t *testing.T) {
+	c := newClient(t, embedded(t, 2)...)
+	c.Protocol = memcache.Classic
+	c.Keys.AnyBytes = true
+	keys := strings.Split("abcdefghijkl", "")
+	p := c.Pipeline()
+	var stored, refused []memcache.Result
+	for _, item := range itemsOf(keys, 10) {
+		stored = append(stored, p.Set(item))
+		refused = append(refused, p.AppendOrCreate(item), p.Delete("no text "+item.Key))
+	}
+	errs := byKey(t, p.Do(context.Background()))
+	assert.Len(t, errs, 2*len(keys))
+	for _, r := range stored {
+		assert.NoError(t, r.Err())
+	}
+	for _, r := range refused {
+		assert.ErrorIs(t, r.Err(), memcache.ErrNotSupported)
+		var failed *memcache.OpError
+		require.ErrorAs(t, r.Err(), &failed)
+		assert.False(t, failed.OutcomeUnknown)
+	}
+
+	items, err := c.GetMulti(append(keys, "no text"))
+	assert.Len(t, items, len(keys))
+	errs = byKey(t, err)
+	assert.Len(t, errs, 1)
+	assert.ErrorIs(t, errs["no text"], memcache.ErrNotSupported)
+}
+
 func TestPipelineWithADeadServer(t *testing.T) {
 	addresses := append(embedded(t, 2), deadAddress(t))
 	keys := strings.Split("abcdefghijkl", "")

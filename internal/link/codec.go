@@ -5,7 +5,8 @@ package link
 // connection's lock held, consume by the reader alone.
 type codec interface {
 	// append appends the requests of k to dst. It refuses what would not be a
-	// request, and leaves dst as it was then.
+	// request, and leaves dst as it was then. With ErrUnsupported k.sayable tells
+	// how many requests stand before the one that the protocol cannot say.
 	append(dst []byte, k *call) ([]byte, error)
 
 	// consume takes the replies of k, the oldest call, from the start of b,

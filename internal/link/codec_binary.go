@@ -22,6 +22,7 @@ func (c *binaryCodec) append(dst []byte, k *call) (_ []byte, err error) {
 	k.opaque = c.next
 	out, get := dst, binary.GetRequest{Quiet: true}
 	for i := range k.reqs {
+		k.sayable = i
 		if out, err = c.appendRequest(out, &k.reqs[i], k.opaque+uint32(i)); err != nil {
 			return dst, err
 		}

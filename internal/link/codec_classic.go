@@ -19,10 +19,14 @@ func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
 		out, err = classic.AppendGets(dst, k.keys...)
 	}
 	for i := 0; i < len(k.reqs) && err == nil; i++ {
+		k.sayable = i
 		out, err = c.appendRequest(out, &k.reqs[i])
 	}
 	if err == classic.ErrKeyByte {
 		err = ErrUnsupported
+	}
+	if err == ErrUnsupported && k.keys != nil {
+		k.sayable = slices.IndexFunc(k.keys, func(key string) bool { return !IsText(key) })
 	}
 	if err != nil {
 		return dst, err

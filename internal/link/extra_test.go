@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -238,6 +240,67 @@ func TestStatsInPieces(t *testing.T) {
 	})
 }
 
+// What a protocol cannot say fails alone, wherever it stands in a batch, and
+// however the batch came to its connection.
+func TestUnsayableRequestsFailAlone(t *testing.T) {
+	rows := map[Protocol][]Request{
+		Classic: {{Op: Append, Create: true}, {Op: Inspect}, {Op: Increment, Create: true}, {Op: Get, Detail: true}, {Op: Get, Key: "a b"}, {Op: Set, Key: "a\r\nflush_all"}},
+		Binary:  {{Op: Prepend, Create: true}, {Op: Inspect}, {Op: Get, Detail: true}},
+	}
+	onEveryServer(t, func(t *testing.T, l *Link) {
+		unsayable, ok := rows[l.cfg.Protocol]
+		if !ok {
+			return
+		}
+		prefix := t.Name()
+		good := Request{Op: Set, Key: prefix + "good", Value: []byte("v")}
+		for _, pattern := range []string{"x", "xx", "xo", "ox", "oxo", "xxoxxooxx", strings.Repeat("o", windowRequests) + "xo", strings.Repeat("xo", 50)} {
+			for _, dialled := range []bool{false, true} {
+				if !dialled {
+					require.NoError(t, l.Close())
+				}
+				share := &Share{Link: l}
+				for i, c := range pattern {
+					r := good
+					if c == 'x' {
+						r = unsayable[i%len(unsayable)]
+						r.Key += prefix
+					}
+					share.Reqs = append(share.Reqs, r)
+				}
+				Gather(context.Background(), []*Share{share})
+				require.NoError(t, share.Err)
+				require.Len(t, share.Replies, len(pattern))
+				for i, c := range pattern {
+					if c == 'x' {
+						require.Equal(t, Reply{Status: Refused, Err: ErrUnsupported}, share.Replies[i], "%s at %d", pattern, i)
+					} else {
+						require.Equal(t, OK, share.Replies[i].Status, "%s at %d", pattern, i)
+					}
+				}
+			}
+		}
+		l.wantMiss(t, prefix)
+	})
+}
+
+func TestUnsayableKeysFailAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := onPipe(t, time.Second, healthy)
+		s.cfg.Protocol = Classic
+		share := &Share{Link: s.Link, Keys: []string{"a b", "c", "d\x00", "\x7f", "e", "f"}}
+		Gather(context.Background(), []*Share{share})
+		require.NoError(t, share.Err)
+		for i, key := range share.Keys {
+			if reply := share.Replies[i]; IsText(key) {
+				assert.Equal(t, valueOf(key), string(reply.Value))
+			} else {
+				assert.Equal(t, Reply{Status: Refused, Err: ErrUnsupported}, reply)
+			}
+		}
+	})
+}
+
 func TestKeysOfAnyBytes(t *testing.T) {
 	onEveryServer(t, func(t *testing.T, l *Link) {
 		ctx := context.Background()
@@ -247,9 +310,6 @@ func TestKeysOfAnyBytes(t *testing.T) {
 				_, err := l.Do(ctx, &Request{Op: op, Key: prefix})
 				require.ErrorIs(t, err, ErrUnsupported, op)
 			}
-			share := &Share{Link: l, Keys: []string{"a", prefix}}
-			Gather(ctx, []*Share{share})
-			require.ErrorIs(t, share.Err, ErrUnsupported)
 			l.wantMiss(t, "a")
 			return
 		}

@@ -155,8 +155,14 @@ func (s *Share) start(ctx context.Context) {
 	c, lane := s.Link.pick()
 	if c != nil {
 		s.next()
-		if s.Err = s.Link.sendOn(ctx, c, s.call); s.Err == nil {
+		switch s.Err = s.Link.sendOn(ctx, c, s.call); s.Err {
+		case nil:
 			s.conn = c
+			return
+		case ErrUnsupported:
+			s.Err = nil
+			s.cut()
+			s.send(ctx)
 			return
 		}
 		s.call = nil
@@ -202,10 +208,40 @@ func (s *Share) next() {
 	s.call = k
 }
 
+// send sends the window under way, if there is one, without what the protocol of
+// the connection cannot say.
 func (s *Share) send(ctx context.Context) {
-	var err error
-	if s.conn, err = s.Link.send(ctx, s.call); err != nil {
-		s.fail(err)
+	for s.call != nil {
+		c, err := s.Link.send(ctx, s.call)
+		switch err {
+		case nil:
+			s.conn = c
+			return
+		case ErrUnsupported:
+			s.cut()
+		default:
+			s.fail(err)
+		}
+	}
+}
+
+// cut ends the window, of which nothing has been sent, before the first request
+// that the protocol cannot say. A request at its very beginning is refused, and
+// the window behind it begins.
+func (s *Share) cut() {
+	k := s.call
+	if n := k.sayable; n > 0 {
+		s.sent = len(s.Replies) + n
+		k.reqs, k.keys, k.replies = k.reqs[:min(n, len(k.reqs))], k.keys[:min(n, len(k.keys))], k.replies[:n]
+		return
+	}
+	k.recycle()
+	s.call = nil
+	at := len(s.Replies)
+	s.Replies = s.buf[:at+1]
+	s.Replies[at] = Reply{Status: Refused, Err: ErrUnsupported}
+	if len(s.Replies) < len(s.buf) {
+		s.next()
 	}
 }
 
@@ -249,8 +285,8 @@ func (s *Share) await(ctx context.Context) {
 	s.call = nil
 	if len(s.Replies) < len(s.buf) {
 		s.next()
-		s.send(ctx)
 	}
+	s.send(ctx)
 }
 
 func (s *Share) fail(err error) { s.call, s.Err = nil, alsoSent(err, s.before) }

@@ -64,7 +64,7 @@ const (
 	Miss                    // no such item
 	NotStored               // the condition of the operation did not hold
 	Exists                  // the item has another version than Request.CAS
-	Refused                 // the server answered with an error line, Reply.Err
+	Refused                 // by an error line of the server, or in a batch by the protocol: Reply.Err
 )
 
 // Reply is the server's answer to one operation.
@@ -74,7 +74,7 @@ type Reply struct {
 	CAS    uint64 // version of a hit
 	Number uint64 // of Increment and Decrement
 	Value  []byte // of a hit: memory of its own, never shared; non-nil also when empty
-	Err    error  // of Refused: a *ServerError
+	Err    error  // of Refused: a *ServerError, or why it was not asked in a batch
 	Detail *Detail
 }
 
