@@ -7,7 +7,6 @@ import (
 	"crypto/md5"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/zeebo/xxh3"
@@ -117,13 +116,13 @@ func (h Hash) sum(key string, seed uint64) uint64 {
 	case HashMD5:
 		return uint64(md5Sum(key))
 	case HashCRC:
-		return uint64(crc32.ChecksumIEEE(byteView(key)) >> 16 & 0x7fff)
+		return uint64(crc32IEEE(key) >> 16 & 0x7fff)
 	case HashCRC32a:
-		return uint64(crc32.ChecksumIEEE(byteView(key)))
+		return uint64(crc32IEEE(key))
 	case hashCRC256:
-		return uint64(crc32.ChecksumIEEE(byteView(key[:min(len(key), 256)])))
+		return uint64(crc32IEEE(key[:min(len(key), 256)]))
 	case hashCRC31:
-		return uint64(crc32.ChecksumIEEE(byteView(key)) & 0x7fffffff)
+		return uint64(crc32IEEE(key) & 0x7fffffff)
 	case HashCRC16:
 		return uint64(crc16(key))
 	case HashFNV64:

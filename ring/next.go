@@ -3,7 +3,6 @@ package ring
 // Which servers to ask, in order, when the one a key belongs to is down.
 
 import (
-	"hash/crc32"
 	"iter"
 	"strconv"
 
@@ -138,13 +137,13 @@ func (r *Ring) walkList(w *walker, first, skip int) {
 func (r *Ring) walkDalli(w *walker, text string) {
 	const probes = 20
 	var buf [saltedSize]byte
-	hash := crc32.ChecksumIEEE(byteView(text))
+	hash := crc32IEEE(text)
 	for probe := range probes {
 		if !w.visit(r.lookUp(uint64(hash))) {
 			return
 		}
 		changed := append(strconv.AppendInt(buf[:0], int64(probe), 10), text...)
-		hash = crc32.ChecksumIEEE(byteView(stringView(changed)))
+		hash = crc32IEEE(stringView(changed))
 	}
 }
 
