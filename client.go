@@ -78,6 +78,9 @@ type Client struct {
 	// as a *tls.CertificateVerificationError.
 	TLS *tls.Config
 
+	// Auth is who the client says it is. The zero value says nothing.
+	Auth Auth
+
 	// Protocol says how servers are spoken to; later changes reach only servers
 	// that have not been used. The zero value, Auto, asks each connection when
 	// it is made.

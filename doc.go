@@ -84,7 +84,8 @@
 // # Privacy
 //
 // Client.TLS makes connections private. The certificate of each server must be
-// for the host in its address, as it was given.
+// for the host in its address, as it was given. Client.Auth shows servers a name
+// and a password; those that refuse them fail their keys with ErrAuth.
 //
 // # Looking on
 //

@@ -50,6 +50,16 @@ var (
 	// to the server cannot say what was asked. Nothing was sent.
 	ErrNotSupported = errors.New("memcache: not supported by the server's protocol")
 
+	// ErrAuth is what an *OpError wraps when the server refused Client.Auth, or
+	// wants one. Nothing of the operation was sent, and the server is left alone
+	// for a while that grows to a second, as one that is down is. errors.Is finds
+	// it in a *ServerError too that asks for authentication.
+	ErrAuth = link.ErrAuth
+
+	// ErrCredentials is what an *OpError wraps when the name or the password of
+	// Client.Auth cannot be sent. Nothing was sent.
+	ErrCredentials = link.ErrCredentials
+
 	// ErrNoServers means that the selector has no server for the key.
 	ErrNoServers = errors.New("memcache: no servers configured or available")
 )
@@ -84,8 +94,11 @@ func unexpected(op string) string {
 	return fmt.Sprintf("unexpected response line from %q", op)
 }
 
-// Is reports whether target is ErrServerError.
-func (e *ServerError) Is(target error) bool { return target == ErrServerError }
+// Is reports whether target is ErrServerError, or ErrAuth if that is what the
+// server says.
+func (e *ServerError) Is(target error) bool {
+	return target == ErrServerError || target == ErrAuth && (e.Message == "unauthenticated" || e.Message == "Auth failure.")
+}
 
 // ProtocolError says that a server sent what is no reply, or none to what it
 // was asked. Its connection is closed, and all calls that wait on it fail.
@@ -143,7 +156,7 @@ func timedOut(err error) bool {
 }
 
 // ConnectTimeoutError says that a connection to a server was not ready for use,
-// with the handshake of TLS, within Client.Timeout or ConnSettings.DialTimeout.
+// with TLS and authentication, within Client.Timeout or ConnSettings.DialTimeout.
 // It is a net.Error.
 type ConnectTimeoutError struct {
 	Addr net.Addr

@@ -134,3 +134,29 @@ func ExampleNewContinuum_fleet() {
 	// user:5734668:profile 10.4.0.2:11211
 	// user:6801526:profile 10.4.0.3:11211
 }
+
+// Passwords that change while the program runs come from a callback.
+func ExampleAuth() {
+	server, err := memcachetest.Start(memcachetest.Config{Users: map[string]string{"app": "second"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+
+	mc := memcache.New(server.Addr())
+	defer mc.Close()
+	mc.Auth = memcache.Auth{Username: "app", Password: "first"}
+	_, err = mc.Get("greeting")
+	fmt.Println(errors.Is(err, memcache.ErrAuth))
+
+	mc.Close() // whatever pause there is after a refusal ends
+	mc.Auth.Credentials = func(ctx context.Context, server string) (string, string, error) {
+		return "app", "second", nil // from a file, or from a service that is asked with ctx
+	}
+	_, err = mc.Get("greeting")
+	fmt.Println(err)
+
+	// Output:
+	// true
+	// memcache: cache miss
+}

@@ -25,7 +25,8 @@ type ConnSettings struct {
 	MaxCalls int
 
 	// DialTimeout bounds the making of a connection: dialling, the handshake of
-	// TLS, and asking for the protocol. 0 or less means Client.Timeout.
+	// TLS, authentication, and asking for the protocol. 0 or less means
+	// Client.Timeout.
 	DialTimeout time.Duration
 
 	// WriteTimeout bounds the time in which a write makes no progress: 64 KiB
@@ -69,6 +70,7 @@ func (c *Client) newLink(s *server) *link.Link {
 	}
 	return link.New(link.Config{
 		Dial:         s.dial,
+		Credentials:  s.credentials,
 		Protocol:     linkProtocols[c.Protocol],
 		Timeout:      c.timeout,
 		DialTimeout:  c.dialTimeout,

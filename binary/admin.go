@@ -3,6 +3,8 @@
 
 package binary
 
+import "strings"
+
 // AppendNoop appends a noop request to dst and returns the longer slice. Its
 // reply comes after those of all earlier requests, so it ends a run of quiet
 // ones. It allocates only to grow dst.
@@ -79,9 +81,19 @@ func AppendAuthStep(dst []byte, mechanism, data string, opaque uint32) ([]byte, 
 	return appendAuth(dst, OpAuthStep, mechanism, data, opaque)
 }
 
-// PlainAuth returns the data of the mechanism PLAIN. Neither part may hold a
-// NUL.
-func PlainAuth(user, password string) string { return "\x00" + user + "\x00" + password }
+// MaxAuth is the largest number of bytes in a user and a password together.
+const MaxAuth = 16 << 10
+
+// PlainAuth returns the data of the mechanism PLAIN. On a [RequestError] it is
+// empty.
+func PlainAuth(user, password string) (data string, err error) {
+	const forbidden = "\x00\r\n" // line ends by us: a name or password that has one was not read as it was meant
+	if user == "" || strings.ContainsAny(user, forbidden) || strings.ContainsAny(password, forbidden) ||
+		len(user)+len(password) > MaxAuth {
+		return "", ErrCredentials
+	}
+	return "\x00" + user + "\x00" + password, nil
+}
 
 func appendAuth(dst []byte, op Opcode, mechanism, data string, opaque uint32) ([]byte, error) {
 	if mechanism == "" {

@@ -16,6 +16,7 @@ const (
 	ErrExpiration                           // a negative expiration, which this protocol cannot say
 	ErrCAS                                  // an add with a CAS, which servers take for another command
 	ErrMechanism                            // an authentication without mechanism
+	ErrCredentials                          // the user is empty, there is a line end or NUL in user or password, or they are longer than MaxAuth
 )
 
 var requestErrors = [...]string{
@@ -26,6 +27,7 @@ var requestErrors = [...]string{
 	ErrExpiration:   "binary: protocol has no negative expiration",
 	ErrCAS:          "binary: add takes no CAS",
 	ErrMechanism:    "binary: no authentication mechanism",
+	ErrCredentials:  "binary: user or password cannot be sent",
 }
 
 func (e RequestError) Error() string {

@@ -69,7 +69,7 @@ func TestBuilders(t *testing.T) {
 		{"stat", func(b []byte) ([]byte, error) { return AppendStat(b, "", 3) }, "10 0000 00 00000000 00000003 0000000000000000"},
 		{"stat name", func(b []byte) ([]byte, error) { return AppendStat(b, "items", 3) }, "10 0005 00 00000005 00000003 0000000000000000 6974656d73"},
 		{"auth list", sure(func(b []byte) []byte { return AppendAuthList(b, 3) }), "20 0000 00 00000000 00000003 0000000000000000"},
-		{"auth start", func(b []byte) ([]byte, error) { return AppendAuthStart(b, "PLAIN", PlainAuth("a", "b"), 3) }, "21 0005 00 00000009 00000003 0000000000000000 504c41494e 00610062"},
+		{"auth start", func(b []byte) ([]byte, error) { return AppendAuthStart(b, "PLAIN", "\x00a\x00b", 3) }, "21 0005 00 00000009 00000003 0000000000000000 504c41494e 00610062"},
 		{"auth step", func(b []byte) ([]byte, error) { return AppendAuthStep(b, "X", "", 3) }, "22 0001 00 00000001 00000003 0000000000000000 58"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,5 +123,26 @@ func TestBuildersRefuse(t *testing.T) {
 			assert.Equal(t, "before", string(got))
 			assert.NotEmpty(t, c.want.Error())
 		})
+	}
+}
+
+func TestPlainAuth(t *testing.T) {
+	data, err := PlainAuth("a user", "pass word")
+	require.NoError(t, err)
+	assert.Equal(t, "\x00a user\x00pass word", data)
+	data, err = PlainAuth("a", "")
+	require.NoError(t, err)
+	assert.Equal(t, "\x00a\x00", data)
+	for name, pair := range map[string][2]string{
+		"no user":           {"", "x"},
+		"user with NUL":     {"a\x00b", "x"},
+		"password with NUL": {"a", "x\x00"},
+		"user line":         {"a\r", "x"},
+		"password line":     {"a", "x\ny"},
+		"too long":          {"a", strings.Repeat("x", MaxAuth)},
+	} {
+		data, err := PlainAuth(pair[0], pair[1])
+		assert.Equal(t, ErrCredentials, err, name)
+		assert.Empty(t, data, name)
 	}
 }

@@ -67,17 +67,25 @@ func AppendStats(dst []byte, argument string) ([]byte, error) {
 	return AppendEnd(line), nil
 }
 
+// MaxAuth is the largest number of bytes in a user and a password together.
+// Servers refuse more, and older ones wait for ever.
+const MaxAuth = 16<<10 - len(" ")
+
 // AppendAuth appends the request that a server with text authentication
 // (option -Y) must see first, and returns the longer slice. The reply is
 // STORED, or an error line that leaves the connection open for another try.
 // Nothing may be sent behind it before its reply is there: the server answers
 // several requests of a stranger with one line. On a [RequestError] it returns
 // dst as it was.
+//
+// To a server without authentication this is a set like any other, and the
+// reply is STORED too. What it stores has expired: nobody can read it.
 func AppendAuth(dst []byte, user, password string) ([]byte, error) {
-	if user == "" || strings.ContainsAny(user, " \r\n") || strings.ContainsAny(password, "\r\n") {
+	if user == "" || strings.ContainsAny(user, " \r\n\x00") || strings.ContainsAny(password, "\r\n\x00") ||
+		len(user)+len(password) > MaxAuth {
 		return dst, ErrCredentials
 	}
-	d := append(dst, "set auth 0 0 "...)
+	d := append(dst, "set auth 0 -1 "...)
 	d = strconv.AppendInt(d, int64(len(user)+1+len(password)), 10)
 	d = append(append(d, '\r', '\n'), user...)
 	d = append(append(d, ' '), password...)

@@ -17,7 +17,7 @@ const (
 	ErrValueTooLong                         // the value is longer than MaxValue
 	ErrLineTooLong                          // a gat or gats line is longer than MaxLine
 	ErrArgument                             // an argument of stats holds a control byte
-	ErrCredentials                          // the user is empty or holds a space, or a line end is in user or password
+	ErrCredentials                          // the user is empty or holds a space, there is a line end or NUL in either, or they are longer than MaxAuth
 )
 
 var requestErrors = [...]string{
@@ -29,7 +29,7 @@ var requestErrors = [...]string{
 	ErrValueTooLong: "classic: value is too long",
 	ErrLineTooLong:  "classic: request line is too long",
 	ErrArgument:     "classic: argument holds a control byte",
-	ErrCredentials:  "classic: malformed credentials",
+	ErrCredentials:  "classic: user or password cannot be sent",
 }
 
 func (e RequestError) Error() string {

@@ -164,7 +164,7 @@ func FuzzAppend(f *testing.F) {
 		}
 		got, err = AppendAuth(start, key, other)
 		if err == nil {
-			require.Equal(t, "startset auth 0 0 "+strconv.Itoa(len(key)+len(other)+1)+"\r\n"+key+" "+other+"\r\n", string(got))
+			require.Equal(t, "startset auth 0 -1 "+strconv.Itoa(len(key)+len(other)+1)+"\r\n"+key+" "+other+"\r\n", string(got))
 		}
 	})
 }

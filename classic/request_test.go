@@ -48,7 +48,7 @@ func TestBuilders(t *testing.T) {
 		{"verbosity", sure(func(b []byte) []byte { return AppendVerbosity(b, &VerbosityRequest{Level: 1}) }), "verbosity 1\r\n"},
 		{"stats", func(b []byte) ([]byte, error) { return AppendStats(b, "") }, "stats\r\n"},
 		{"stats detail", func(b []byte) ([]byte, error) { return AppendStats(b, "detail on") }, "stats detail on\r\n"},
-		{"auth", func(b []byte) ([]byte, error) { return AppendAuth(b, "bob", "pa ss") }, "set auth 0 0 9\r\nbob pa ss\r\n"},
+		{"auth", func(b []byte) ([]byte, error) { return AppendAuth(b, "bob", "pa ss") }, "set auth 0 -1 9\r\nbob pa ss\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := c.build([]byte("before "))
@@ -114,7 +114,11 @@ func TestBuildersRefuse(t *testing.T) {
 		{"stats length", func(b []byte) ([]byte, error) { return AppendStats(b, strings.Repeat("x", MaxLine)) }, ErrLineTooLong},
 		{"no user", func(b []byte) ([]byte, error) { return AppendAuth(b, "", "x") }, ErrCredentials},
 		{"user with space", func(b []byte) ([]byte, error) { return AppendAuth(b, "a b", "x") }, ErrCredentials},
+		{"user line", func(b []byte) ([]byte, error) { return AppendAuth(b, "a\r\nget b", "x") }, ErrCredentials},
+		{"user with NUL", func(b []byte) ([]byte, error) { return AppendAuth(b, "a\x00", "x") }, ErrCredentials},
 		{"password line", func(b []byte) ([]byte, error) { return AppendAuth(b, "a", "x\n") }, ErrCredentials},
+		{"password with NUL", func(b []byte) ([]byte, error) { return AppendAuth(b, "a", "x\x00") }, ErrCredentials},
+		{"long password", func(b []byte) ([]byte, error) { return AppendAuth(b, "a", strings.Repeat("x", MaxAuth)) }, ErrCredentials},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			buf := append(make([]byte, 0, 4096), "before"...)

@@ -10,15 +10,17 @@ mkdir -p .cache
 say() { printf 'setup: %s\n' "$*"; }
 
 # The system's package manager, only where that is apt and needs no password.
-if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null || ! command -v nutcracker >/dev/null; then
+packages="memcached libmemcached-tools nutcracker sasl2-bin libsasl2-modules"
+if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null || ! command -v nutcracker >/dev/null ||
+	! command -v saslpasswd2 >/dev/null; then
 	if ! command -v apt-get >/dev/null; then
-		say "memcached, libmemcached-tools or nutcracker is missing, and there is no apt-get here: please install them"
+		say "not all of these are here, and there is no apt-get: please install $packages"
 	elif [ "$(id -u)" != 0 ]; then
-		say "memcached, libmemcached-tools or nutcracker is missing: as root, apt-get install memcached libmemcached-tools nutcracker"
+		say "not all that the tests use is here: as root, apt-get install $packages"
 	else
-		say "installing memcached, libmemcached-tools and nutcracker"
+		say "installing $packages"
 		if ! { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends \
-			-o DPkg::Lock::Timeout=60 memcached libmemcached-tools nutcracker; } >.cache/apt.log 2>&1 </dev/null; then
+			-o DPkg::Lock::Timeout=60 $packages; } >.cache/apt.log 2>&1 </dev/null; then
 			say "apt-get failed; its log is .cache/apt.log"
 		fi
 	fi

@@ -18,15 +18,22 @@ import (
 // connection under somebody's request.
 type Unproven struct{ net.Conn }
 
-// admitted makes a connection that the server has let in.
-func (l *Link) admitted(ctx context.Context) (net.Conn, error) {
+// admitted makes a connection that the server has let in. token is what it
+// wants to be shown, nil for nothing.
+func (l *Link) admitted(ctx context.Context, token []byte) (net.Conn, error) {
 	nc, err := l.dialOnce(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if u, ok := nc.(Unproven); ok {
+	u, unproven := nc.(Unproven)
+	if unproven {
 		nc = u.Conn
-		until, _ := ctx.Deadline()
+	}
+	until, _ := ctx.Deadline()
+	switch {
+	case token != nil:
+		err = converse(ctx, nc, until, func() error { return logIn(nc, l.cfg.Protocol, token) })
+	case unproven:
 		err = converse(ctx, nc, until, func() error { return prove(nc, l.cfg.Protocol) })
 	}
 	if err != nil {

@@ -6,7 +6,7 @@
 //
 //	link.go      Link: a call's way to a connection and back
 //	gather.go    batches over several servers; stream.go: in rounds
-//	admit.go     what comes before a connection may be used
+//	admit.go     what comes before a connection may be used; login.go: who we are
 //	protocol.go  which protocol a connection speaks; question.go: how it is asked
 //	gate.go      how many calls may be in flight
 //	dial.go      one dial at a time, and how long to wait after a failure
@@ -38,6 +38,10 @@ type Config struct {
 	// Dial opens a connection. It is called by one goroutine at a time, with a
 	// context that ends after DialTimeout or on Close. See Unproven.
 	Dial func(ctx context.Context) (net.Conn, error)
+
+	// Credentials is asked before each dial for what the server wants to be
+	// shown, nil for nothing, with the context of the dial. It may be nil.
+	Credentials func(ctx context.Context) (*Credentials, error)
 
 	// Protocol says how to speak to the server.
 	Protocol Protocol

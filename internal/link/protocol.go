@@ -32,11 +32,16 @@ var metaSince = version{1, 6, 18}
 // server that does not know version may say nothing at all.
 const silence = 250 * time.Millisecond
 
-// open makes a connection and decides how to speak on it. Nothing with a body,
-// and nothing of a caller, is sent before that is known; a server that does not
-// like the question gets its first command on a fresh connection.
+// open makes a connection, shows who we are and decides how to speak on it.
+// Nothing with a body, and nothing of a caller, is sent before that is known; a
+// server that does not like the question gets its first command on a fresh
+// connection.
 func (l *Link) open(ctx context.Context) (*conn, error) {
-	nc, err := l.admitted(ctx)
+	token, err := l.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := l.admitted(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +49,15 @@ func (l *Link) open(ctx context.Context) (*conn, error) {
 	if protocol == Auto {
 		var inStep bool
 		patience := min(silence, l.cfg.DialTimeout()/2)
-		if protocol, inStep = ask(ctx, nc, patience); !inStep {
+		protocol, inStep, err = ask(ctx, nc, patience)
+		if err != nil || !inStep {
 			abort(nc)
-			if nc, err = l.admitted(ctx); err != nil {
-				return nil, err
-			}
+		}
+		if err == nil && !inStep {
+			nc, err = l.admitted(ctx, token)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return newConn(l, newWire(nc), l.codec(protocol)), nil
@@ -65,31 +74,35 @@ func (l *Link) codec(p Protocol) codec {
 }
 
 // ask finds out whether nc speaks meta. inStep reports whether nc is as good as
-// new, which it is not after silence, nonsense or a close.
-func ask(ctx context.Context, nc net.Conn, patience time.Duration) (p Protocol, inStep bool) {
-	err := converse(ctx, nc, time.Now().Add(patience), func() error {
-		p, inStep = askBounded(nc)
+// new, which it is not after silence, nonsense or a close. The error is that of
+// a server which answers nobody whom it does not know.
+func ask(ctx context.Context, nc net.Conn, patience time.Duration) (p Protocol, inStep bool, err error) {
+	spoiled := converse(ctx, nc, time.Now().Add(patience), func() error {
+		p, inStep, err = askBounded(nc)
 		return nil
 	})
-	return p, inStep && err == nil
+	return p, inStep && spoiled == nil, err
 }
 
-func askBounded(nc net.Conn) (p Protocol, inStep bool) {
+func askBounded(nc net.Conn) (p Protocol, inStep bool, err error) {
 	line, err := question(nc, classic.AppendVersion(nil))
 	if err != nil {
-		return Classic, false
+		return Classic, false, nil
+	}
+	if string(line) == "CLIENT_ERROR unauthenticated" {
+		return Classic, false, errNoCredentials
 	}
 	text, ok := strings.CutPrefix(string(line), "VERSION ")
 	if !ok {
-		return Classic, false
+		return Classic, false, nil
 	}
 	if v, ok := parseVersion(text); !ok || slices.Compare(v[:], metaSince[:]) < 0 {
-		return Classic, true
+		return Classic, true, nil
 	}
 	if line, err = question(nc, []byte("mn\r\n")); err != nil || string(line) != "MN" {
-		return Classic, false
+		return Classic, false, nil
 	}
-	return Auto, true
+	return Auto, true, nil
 }
 
 // parseVersion reads three numbers with points between them; what stands behind
