@@ -164,7 +164,7 @@ func TestHugeBatchOfMutations(t *testing.T) {
 func TestLargeValuesBothWays(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
 		value := string(large[:300_000])
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				if a.words[0] == "mg" {
 					p.say(a.hit(value))
