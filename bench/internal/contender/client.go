@@ -12,8 +12,7 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
 
-// timeout is what all clients are given: far above anything that a loaded machine
-// should need, so that a slow operation is measured and not failed.
+// timeout is what all clients are given if Target.Timeout is 0.
 const timeout = 2 * time.Second
 
 // client is a memcached client as the tables use it. One that is there for its
@@ -31,6 +30,9 @@ type client struct {
 // opener returns a Kind's Open.
 func opener(open func(Target) (*client, error)) func(Target, *workload.Set) (*Opened, error) {
 	return func(t Target, set *workload.Set) (*Opened, error) {
+		if t.Timeout == 0 {
+			t.Timeout = timeout
+		}
 		c, err := open(t)
 		if err != nil {
 			return nil, err
@@ -38,6 +40,8 @@ func opener(open func(Target) (*client, error)) func(Target, *workload.Set) (*Op
 		o := &Opened{
 			Multi: func(b Batches) (run.Caller, error) { return c.multi(b), nil },
 			Close: c.close,
+			Store: c.set,
+			Fetch: c.get,
 		}
 		if c.get != nil {
 			o.Getter = func(i int) (run.Caller, error) { return newGetter(c, set, i), nil }
@@ -58,9 +62,9 @@ var (
 	errNoTag  = errors.New("has no way to place keys by a tag")
 )
 
-// place returns the server of key, as gomemcache places it. Adapters of clients for
-// one server use it, so that all contenders split a batch alike.
-func (t *Target) place(key string) int {
+// Place returns the server of key, as gomemcache places it. Adapters of clients for
+// one server use it, so that all contenders split a batch alike; Ring differs.
+func (t *Target) Place(key string) int {
 	if len(t.Addrs) == 1 {
 		return 0
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/vaquero-cache/memcache/bench/internal/peer"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
@@ -21,6 +22,10 @@ type Target struct {
 	Addrs   []string
 	Callers int // goroutines that will use it at once; pools are made as large
 	Route   Route
+
+	// Timeout is what clients are given as theirs; 0 means far more than a loaded machine
+	// should need, so that a slow operation is measured and not failed.
+	Timeout time.Duration
 
 	// Dial connects to an address. nil means by TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -47,6 +52,10 @@ type Opened struct {
 	Multi  func(Batches) (run.Caller, error) // a caller that gets many keys at a time
 	Storer func(Batches) (run.Caller, error) // a caller that stores many at a time, at Set.Puts
 	Close  func()
+
+	// Store stores one key for whoever asks; nil for a floor.
+	Store func(key string, value []byte) error
+	Fetch func(key string) ([]byte, error)
 }
 
 // Batches is the work of one caller of Multi.

@@ -120,7 +120,7 @@ func TestTaggedKeysShareAServer(t *testing.T) {
 	target := Target{Addrs: []string{"a", "b", "c", "d"}, Route: Tagged}
 	seen := map[int]bool{}
 	for _, key := range workload.NewTaggedSet(10).Keys {
-		seen[target.place(key)] = true
+		seen[target.Place(key)] = true
 	}
 	assert.Len(t, seen, 1)
 	assert.Equal(t, "{}key", tagOf("{}key"))

@@ -206,7 +206,7 @@ func (o *openFloor) getter(i int) (run.Caller, error) {
 // getOf is the exchange that gets key k of the set.
 func (o *openFloor) getOf(k int, key string) exchange {
 	return exchange{
-		server:  o.target.place(key),
+		server:  o.target.Place(key),
 		request: o.get(nil, []string{key}),
 		reply:   append(o.hit(nil, key, o.set.Values[k]), o.end...),
 	}
@@ -230,7 +230,7 @@ func (o *openFloor) setter(i int) (run.Caller, error) {
 	var work []exchange
 	for _, key := range ownKeys(o.set, i, o.target.Callers) {
 		work = append(work, exchange{
-			server:  o.target.place(key),
+			server:  o.target.Place(key),
 			request: o.floor.set(nil, key, o.set.NewValue(0)),
 			reply:   []byte(o.stored),
 		})
@@ -294,7 +294,7 @@ func (o *openFloor) prepare(b *workload.Batch) []exchange {
 	servers := len(o.target.Addrs)
 	shares, keys := make([]exchange, servers), make([][]string, servers)
 	for i, key := range b.Keys {
-		s := o.target.place(key)
+		s := o.target.Place(key)
 		keys[s] = append(keys[s], key)
 		if place := b.Index[i]; place == workload.NoPlace {
 			shares[s].reply = append(shares[s].reply, o.miss...)
@@ -318,7 +318,7 @@ func (o *openFloor) storer(b Batches) (run.Caller, error) {
 			shares := make([]exchange, len(o.target.Addrs))
 			for _, i := range batch.Index {
 				key := o.set.Puts[i]
-				e := &shares[o.target.place(key)]
+				e := &shares[o.target.Place(key)]
 				e.request = o.floor.set(e.request, key, o.set.Values[i])
 				e.reply = append(e.reply, o.stored...)
 			}

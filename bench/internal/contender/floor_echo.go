@@ -35,7 +35,7 @@ func openEcho(t Target, set *workload.Set) (*Opened, error) {
 	o.gets = make([]exchange, len(set.Keys))
 	for i, key := range set.Keys {
 		reply := floorMeta.hit(nil, key, set.Values[i])
-		o.gets[i] = exchange{t.place(key), reply, reply}
+		o.gets[i] = exchange{t.Place(key), reply, reply}
 	}
 	return &Opened{
 		Getter: o.getter,

@@ -17,7 +17,7 @@ func openGomemcache(t Target) (*client, error) {
 	if t.Route == Tagged {
 		c = memcache.NewFromSelector(byTag{list})
 	}
-	c.Timeout, c.MaxIdleConns, c.DialContext = timeout, t.Callers, t.Dial
+	c.Timeout, c.MaxIdleConns, c.DialContext = t.Timeout, t.Callers, t.Dial
 	return &client{
 		get: func(key string) ([]byte, error) {
 			item, err := c.Get(key)

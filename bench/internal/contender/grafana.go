@@ -14,7 +14,7 @@ func openGrafana(t Target) (*client, error) {
 		return nil, errNoTag
 	}
 	c := memcache.New(t.Addrs...)
-	c.Timeout, c.ConnectTimeout, c.MaxIdleConns = timeout, timeout, t.Callers
+	c.Timeout, c.ConnectTimeout, c.MaxIdleConns = t.Timeout, t.Timeout, t.Callers
 	c.MinIdleConnsHeadroomPercentage = -1 // keep idle connections
 	if t.Dial != nil {
 		c.DialTimeout = func(network, address string, _ time.Duration) (net.Conn, error) {

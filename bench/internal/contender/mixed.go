@@ -54,7 +54,7 @@ func (o *openFloor) mixer(i int) (run.Caller, error) {
 		}
 		for k, key := range o.set.Keys {
 			o.mixes = append(o.mixes, exchange{
-				server:  o.target.place(key),
+				server:  o.target.Place(key),
 				request: o.floor.set(nil, key, o.set.Values[k]),
 				reply:   []byte(o.stored),
 			})

@@ -41,7 +41,7 @@ type quangTung struct {
 }
 
 // of returns the client for the server of key.
-func (q *quangTung) of(key string) *memcache.Client { return q.clients[q.target.place(key)] }
+func (q *quangTung) of(key string) *memcache.Client { return q.clients[q.target.Place(key)] }
 
 func (q *quangTung) get(key string) ([]byte, error) {
 	p := q.of(key).Pipeline()
@@ -71,7 +71,7 @@ func (q *quangTung) store(keys []string, value []byte) error {
 	pipelines := make([]*memcache.Pipeline, len(q.clients))
 	stored := make([]func() (memcache.MSetResponse, error), len(keys))
 	for k, key := range keys {
-		i := q.target.place(key)
+		i := q.target.Place(key)
 		if pipelines[i] == nil {
 			pipelines[i] = q.clients[i].Pipeline()
 		}
@@ -117,7 +117,7 @@ func (m *quangTungMulti) Call() error {
 	m.pipelines = append(m.pipelines[:0], make([]*memcache.Pipeline, len(m.clients))...)
 	m.replies, m.got = m.replies[:0], m.got[:0]
 	for _, key := range m.batch.Keys {
-		i := m.target.place(key)
+		i := m.target.Place(key)
 		if m.pipelines[i] == nil {
 			m.pipelines[i] = m.clients[i].Pipeline()
 		}

@@ -15,7 +15,7 @@ func openRainycape(t Target) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.SetTimeout(timeout)
+	c.SetTimeout(t.Timeout)
 	c.SetMaxIdleConnsPerAddr(t.Callers)
 	return &client{
 		get: func(key string) ([]byte, error) {

@@ -15,7 +15,7 @@ func openVaqueroBinary(t Target) (*client, error)  { return vaquero(t, memcache.
 
 func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
 	c := routed(t)
-	c.Timeout, c.DialContext, c.Protocol = timeout, t.Dial, p
+	c.Timeout, c.DialContext, c.Protocol = t.Timeout, t.Dial, p
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -27,26 +28,33 @@ const ioTimeout = 10 * time.Second
 type Fleet struct {
 	servers []*realserver.Server
 	control []*control
+	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: plain TCP
+	dir     string                                                               // ours; may be empty
 }
 
 // Start starts n servers with BaseArgs and args.
 func Start(ctx context.Context, n int, args ...string) (*Fleet, error) {
 	f := new(Fleet)
+	return f, f.start(ctx, n, args)
+}
+
+// start starts all, or none when it fails.
+func (f *Fleet) start(ctx context.Context, n int, args []string) error {
 	for range n {
 		s, err := realserver.Launch(ctx, realserver.Config{Args: append(BaseArgs[:len(BaseArgs):len(BaseArgs)], args...)})
 		if err != nil {
 			f.Stop()
-			return nil, err
+			return err
 		}
 		f.servers = append(f.servers, s)
-		c, err := dial(s.Addr())
+		c, err := f.connect(ctx, s.Addr())
 		if err != nil {
 			f.Stop()
-			return nil, err
+			return err
 		}
 		f.control = append(f.control, c)
 	}
-	return f, nil
+	return nil
 }
 
 // Stop ends the servers.
@@ -56,6 +64,9 @@ func (f *Fleet) Stop() {
 	}
 	for _, s := range f.servers {
 		s.Close()
+	}
+	if f.dir != "" {
+		os.RemoveAll(f.dir)
 	}
 }
 
@@ -112,8 +123,14 @@ type control struct {
 	r *bufio.Reader
 }
 
-func dial(addr string) (*control, error) {
-	c, err := net.DialTimeout("tcp", addr, ioTimeout)
+func (f *Fleet) connect(ctx context.Context, addr string) (*control, error) {
+	ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+	defer cancel()
+	dial := f.dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	c, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}

@@ -43,3 +43,20 @@ func TestTraffic(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, run.Traffic{Received: 2 * int64(len(request)), Sent: 2 * int64(len(reply)+100)}, after.Sub(before))
 }
+
+func TestTLS(t *testing.T) {
+	realserver.Start(t, realserver.Config{}).Close() // skips where there is none
+	f, err := StartTLS(t.Context(), 1)
+	require.NoError(t, err)
+	t.Cleanup(f.Stop)
+	require.NoError(t, f.Fill(workload.NewSet(10)))
+	c, err := f.Dial()(t.Context(), "tcp", f.Addrs(1)[0])
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "mn\r\n")
+	require.NoError(t, err)
+	reply := make([]byte, 4)
+	_, err = io.ReadFull(c, reply)
+	require.NoError(t, err)
+	assert.Equal(t, "MN\r\n", string(reply))
+}

@@ -21,17 +21,22 @@ func (r *Report) Markdown(w io.Writer) error {
 	if len(r.Rows) > 1 {
 		r.ratios(&b)
 	}
-	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "\n### %s\n\n", row.Name)
-		if row.Error != "" {
-			fmt.Fprintf(&b, "No numbers: %s\n", row.Error)
-			continue
-		}
-		r.row(&b, row)
-	}
+	r.rows(&b)
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// rows writes one table for each row.
+func (r *Report) rows(b *strings.Builder) {
+	for _, row := range r.Rows {
+		fmt.Fprintf(b, "\n### %s\n\n", row.Name)
+		if row.Error != "" {
+			fmt.Fprintf(b, "No numbers: %s\n", row.Error)
+			continue
+		}
+		r.row(b, row)
+	}
 }
 
 // Brief writes conditions and summaries alone, and with the ratios the time and
@@ -39,6 +44,12 @@ func (r *Report) Markdown(w io.Writer) error {
 func (r *Report) Brief(w io.Writer) error {
 	var b strings.Builder
 	r.conditions(&b)
+	if r.Events {
+		r.rows(&b)
+		b.WriteByte('\n')
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
 	r.ratios(&b)
 	time := median("ns per item", (*run.Slice).PerItem)
 	if !r.Small {
@@ -122,10 +133,13 @@ func (r *Report) row(b *strings.Builder, row *Row) {
 
 func (r *Report) columns(row *Row) []column {
 	var columns []column
-	if !r.Small {
-		columns = r.figuresOf(row)
-	} else {
+	switch {
+	case r.Events:
+		return extras(row)
+	case r.Small:
 		columns = extras(row)
+	default:
+		columns = r.figuresOf(row)
 	}
 	if row.Slices[0].Items > 1 {
 		columns = append(columns, median("ns per item", (*run.Slice).PerItem))

@@ -31,6 +31,10 @@ type Report struct {
 	// in a second or in a process says nothing.
 	Small bool `json:"small,omitempty"`
 
+	// Events is set where rows have no operations that repeat, but figures of their own:
+	// Slice.Extra.
+	Events bool `json:"events,omitempty"`
+
 	// PerItem is set where an operation is a pipeline, and what it uses is shown for
 	// each of its items.
 	PerItem bool `json:"per_item,omitempty"`
