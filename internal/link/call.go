@@ -28,10 +28,9 @@ type call struct {
 	heard  uint64 // conn.heard at that time
 	opaque uint32 // of its first request
 	lines  bool   // asked in a classic line on a meta connection
+	hit    bool   // classic: the value is there, its END is not
 
 	sayable int // see codec.append
-
-	hit bool // classic: the value is there, its END is not
 
 	// Classic: values that came behind those of later keys, as from a proxy that
 	// asks several servers. The caller merges them once k is answered.

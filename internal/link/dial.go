@@ -39,26 +39,35 @@ func (b *backoff) failed(now int64, err error) {
 	b.err = err
 }
 
-// connect returns the connection, or makes one. Its error is the cause of ctx
-// or a *LostError with Dial set.
+// connect returns a connection that is open, or makes one. Its error is the
+// cause of ctx or a *LostError with Dial set.
 func (l *Link) connect(ctx context.Context) (*conn, error) {
-	c, lane := l.pick()
-	if c != nil {
-		return c, nil
-	}
-	d, err := l.dial(lane)
-	if err != nil {
-		return nil, err
+	c, d, err := l.pick()
+	if d == nil {
+		return c, err
 	}
 	return l.dialed(ctx, d)
 }
 
-// pick returns the connection whose turn it is, nil if it has yet to be made.
-func (l *Link) pick() (c *conn, lane int) {
+// pick returns the connection whose turn it is. Has that yet to be made, a dial
+// begins, and another that is open stands in for it: only the first connection
+// is waited for, and only its failure fails a call. Without any, pick returns the
+// dial to wait for.
+func (l *Link) pick() (*conn, *dialing, error) {
+	lane := 0
 	if len(l.current) > 1 {
 		lane = int(l.turn.Add(1) % uint32(len(l.current)))
 	}
-	return l.current[lane].Load(), lane
+	if c := l.current[lane].Load(); c != nil {
+		return c, nil, nil
+	}
+	d, err := l.dial(lane)
+	for i := range l.current {
+		if c := l.current[(lane+i)%len(l.current)].Load(); c != nil {
+			return c, nil, nil
+		}
+	}
+	return nil, d, err
 }
 
 // dial joins the dial under way or begins one, unless the latest failed a

@@ -282,3 +282,101 @@ func TestCloseDuringADial(t *testing.T) {
 		})
 	}
 }
+
+// Of several connections only the first is waited for. One that cannot be made,
+// or takes its time, costs no call anything while another is open.
+func TestOpenConnectionsStandInForOthers(t *testing.T) {
+	rows := []struct {
+		name string
+		dial func(context.Context) error
+	}{
+		{"refused", func(context.Context) error { return errRefusedDial }},
+		{"silent", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := onPipe(t, limit, healthy)
+				s.cfg.MaxConns = 3
+				dial, dials := s.cfg.Dial, atomic.Int32{}
+				s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+					if dials.Add(1) > 1 {
+						if err := row.dial(ctx); err != nil {
+							return nil, err
+						}
+					}
+					return dial(ctx)
+				}
+				s.Link = New(s.cfg)
+				s.wantValue(t, "first")
+				start := time.Now()
+				for _, key := range numbered(20) {
+					s.wantValue(t, key)
+					share := &Share{Link: s.Link, Keys: []string{key}}
+					Gather(context.Background(), []*Share{share})
+					require.NoError(t, share.Err)
+				}
+				assert.Zero(t, time.Since(start))
+				time.Sleep(10 * limit)
+				for _, key := range numbered(3) { // one for each place
+					s.wantValue(t, key)
+				}
+				synctest.Wait()
+				assert.Greater(t, dials.Load(), int32(2), "it is tried again")
+			})
+		})
+	}
+}
+
+// A server that goes away closes all its connections, and each is found dead by
+// the same call when it is back.
+func TestAllConnectionsDieIdle(t *testing.T) {
+	const conns = 8
+	var mu sync.Mutex
+	var open []*peer
+	s := onTCP(t, 10*time.Second, func(p *peer) {
+		mu.Lock()
+		open = append(open, p)
+		mu.Unlock()
+		p.serve()
+	})
+	s.cfg.MaxConns = conns
+	s.Link = New(s.cfg)
+	count := func() (n, alive int) {
+		for lane := range s.current {
+			if c := s.current[lane].Load(); c != nil {
+				n++
+				c.mu.Lock()
+				if c.quietLocked() {
+					alive++
+				}
+				c.mu.Unlock()
+			}
+		}
+		return n, alive
+	}
+	up := Request{Op: Increment, Key: "a", Delta: 1} // must not be sent twice
+	for _, batch := range []bool{false, true} {
+		reached(t, func() bool {
+			s.wantValue(t, "a")
+			n, _ := count()
+			return n == conns
+		})
+		time.Sleep(2 * time.Duration(idleCheck))
+		mu.Lock()
+		for _, p := range open {
+			p.Close()
+		}
+		open = nil
+		mu.Unlock()
+		reached(t, func() bool { _, alive := count(); return alive == 0 })
+		if batch {
+			share := &Share{Link: s.Link, Reqs: []Request{up}}
+			Gather(context.Background(), []*Share{share})
+			require.NoError(t, share.Err)
+		} else {
+			_, err := s.Do(context.Background(), &up)
+			require.NoError(t, err)
+		}
+	}
+}

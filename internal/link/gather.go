@@ -152,25 +152,29 @@ func (s *Share) start(ctx context.Context) {
 	if s.len() == 0 {
 		return
 	}
-	c, lane := s.Link.pick()
-	if c != nil {
-		s.next()
-		switch s.Err = s.Link.sendOn(ctx, c, s.call); s.Err {
+	s.next()
+	for {
+		c, d, err := s.Link.pick()
+		if c == nil {
+			if s.dial = d; d == nil {
+				s.fail(err)
+			}
+			return
+		}
+		switch err := s.Link.sendOn(ctx, c, s.call); err {
 		case nil:
 			s.conn = c
 			return
+		case errNotOpen:
 		case ErrUnsupported:
-			s.Err = nil
 			s.cut()
 			s.send(ctx)
 			return
-		}
-		s.call = nil
-		if s.Err != errNotOpen {
+		default:
+			s.fail(err)
 			return
 		}
 	}
-	s.dial, s.Err = s.Link.dial(lane)
 }
 
 // afterDial sends the first window on the connection that start had to dial.
@@ -178,11 +182,13 @@ func (s *Share) afterDial(ctx context.Context) {
 	if s.dial == nil {
 		return
 	}
-	if _, s.Err = s.Link.dialed(ctx, s.dial); s.Err == nil {
-		s.next()
-		s.send(ctx)
-	}
+	_, err := s.Link.dialed(ctx, s.dial)
 	s.dial = nil
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.send(ctx)
 }
 
 func (s *Share) len() int { return len(s.Keys) + len(s.Reqs) } // one is empty

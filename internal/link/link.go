@@ -179,15 +179,15 @@ func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
 		if err := l.sendOn(ctx, c, k); err != errNotOpen {
 			return c, err
 		}
-		if tries == maxTries {
+		if tries == maxTries+len(l.current)-1 {
 			return nil, &LostError{Err: c.err} // it is closed: err does not change any more
 		}
 	}
 }
 
-// maxTries is how many connections may be closed before a call is on them. The
-// first may have been closed for good reason a moment ago; a server that hangs
-// up on the others does so with all.
+// maxTries is how many connections may be closed before a call is on them,
+// beside those that stood open together. The first may have been closed for good
+// reason a moment ago; a server that hangs up on the others does so with all.
 const maxTries = 3
 
 // sendOn is send on one connection; errNotOpen when it is closed. A call whose
