@@ -28,6 +28,7 @@ type conn struct {
 	lastUse   int64  // clock when the latest call was submitted
 	progress  int64  // clock of the latest progress that somebody went on waiting after
 	listening int64  // clock since which there has been a reader without a break
+	late      int64  // clock when that reader came, perhaps late, until it finds something; 0 = never late
 	reads     uint64 // that brought something
 	taken     uint64 // request bytes that a flusher has taken: they may be on the wire
 	readArmed int64  // clock of the read deadline that is set; 0 = unknown
@@ -191,13 +192,16 @@ func (c *conn) await(ctx context.Context, k *call) error {
 	}
 }
 
-// listenLocked notes that k's caller begins to read where nobody did. A batch
-// may have waited for other servers meanwhile; nothing can have come from this
-// one, and it may not even have been able to send.
+// listenLocked notes that k's caller begins to read where nobody did. What came
+// since k began lies there to be read, so the time counts from then. The caller
+// of a batch may have waited for other servers, even for longer than Timeout: if
+// it finds nothing within grace, this server has been silent all the while, and
+// if it finds anything, the server may have waited for it to be read, so the
+// time counts from now.
 func (c *conn) listenLocked(k *call) {
-	c.listening = k.start
+	c.listening, c.late = k.start, 0
 	if k.batch {
-		c.listening = c.clock()
+		c.late = c.clock()
 	}
 }
 

@@ -425,6 +425,81 @@ func TestBatchThatWaitedElsewhereListensFirst(t *testing.T) {
 	})
 }
 
+// Servers that say nothing are silent all at the same time, though a batch
+// listens to one after the other. What the others said lies there to be read.
+func TestBatchOverStoppedServersTakesOneTimeout(t *testing.T) {
+	transports(t, func(t *testing.T, on onStage) {
+		const stopped = 8
+		timeout := limit
+		if t.Name() != "TestBatchOverStoppedServersTakesOneTimeout/pipe" {
+			timeout = 2 * time.Second // on a busy machine
+		}
+		var shares []*Share
+		for i := range 2 * stopped {
+			script := healthy
+			if i%2 == 0 {
+				script = silent
+			}
+			shares = append(shares, &Share{Link: on(t, timeout, script).Link, Keys: numbered(50)})
+		}
+		start := time.Now()
+		Gather(context.Background(), shares)
+		assert.Less(t, time.Since(start), timeout+(stopped+1)*2*time.Duration(grace)+timeout/2)
+		for i, s := range shares {
+			if i%2 == 0 {
+				assert.ErrorIs(t, s.Err, ErrNoProgress)
+				continue
+			}
+			require.NoError(t, s.Err)
+			for j, reply := range s.Replies {
+				require.Equal(t, valueOf(s.Keys[j]), string(reply.Value))
+			}
+		}
+	})
+}
+
+// What a server drips is no progress for a batch either.
+func TestDripIsNoProgressForABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) { p.saySlowly(p.next().answer(), 1, 400*time.Millisecond) })
+		start := time.Now()
+		share := &Share{Link: s.Link, Keys: []string{"a"}}
+		Gather(context.Background(), []*Share{share})
+		require.ErrorIs(t, share.Err, ErrNoProgress)
+		after(t, limit, start)
+	})
+}
+
+// A server that a batch turns to late, after half of its time, has the other
+// half and no more.
+func TestBatchThatTurnsLateGrantsTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := onPipe(t, limit, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				p.saySlowly(a.answer(), 1000, limit/2)
+			}
+		})
+		late := onPipe(t, limit, func(p *peer) {
+			a := p.next()
+			time.Sleep(limit - 10*time.Millisecond)
+			p.say(a.answer())
+			p.ignore()
+		})
+		for _, fails := range []bool{false, true} {
+			start := time.Now()
+			shares := []*Share{{Link: slow.Link, Keys: []string{"a"}}, {Link: late.Link, Keys: []string{"b"}}}
+			Gather(context.Background(), shares)
+			require.NoError(t, shares[0].Err)
+			if fails {
+				require.ErrorIs(t, shares[1].Err, ErrNoProgress)
+				after(t, limit, start)
+			} else {
+				require.NoError(t, shares[1].Err)
+			}
+		}
+	})
+}
+
 // A stopped server that goes on after the callers were failed answers nobody.
 func TestStoppedServerThatGoesOnAnswersNobody(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {

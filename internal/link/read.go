@@ -19,11 +19,14 @@ func (c *conn) read(ctx context.Context, me *turn) {
 			me.call.unwatch(stop)
 		}
 	}()
-	expired := false
+	expired, heard := false, false
 	for {
 		moved, err := c.deliver()
 
 		c.mu.Lock()
+		if heard && c.late > 0 {
+			c.listening, c.late = c.late, 0
+		}
 		switch {
 		case err != nil:
 			c.closeLocked(err)
@@ -54,7 +57,7 @@ func (c *conn) read(ctx context.Context, me *turn) {
 			stop = me.call.watch(ctx)
 		}
 		err = c.fill()
-		expired = false
+		expired, heard = false, err == nil
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
