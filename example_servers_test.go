@@ -143,13 +143,14 @@ func ExampleAuth() {
 	}
 	defer server.Close()
 
-	mc := memcache.New(server.Addr())
-	defer mc.Close()
-	mc.Auth = memcache.Auth{Username: "app", Password: "first"}
-	_, err = mc.Get("greeting")
+	wrong := memcache.New(server.Addr())
+	defer wrong.Close()
+	wrong.Auth = memcache.Auth{Username: "app", Password: "first"}
+	_, err = wrong.Get("greeting")
 	fmt.Println(errors.Is(err, memcache.ErrAuth))
 
-	mc.Close() // whatever pause there is after a refusal ends
+	mc := memcache.New(server.Addr())
+	defer mc.Close()
 	mc.Auth.Credentials = func(ctx context.Context, server string) (string, string, error) {
 		return "app", "second", nil // from a file, or from a service that is asked with ctx
 	}
