@@ -240,27 +240,50 @@ func (b *batch) perform(ctx context.Context) {
 	b.ended(watches)
 }
 
+// watchedShare is a share whose server was not simply up.
+type watchedShare struct {
+	share  int
+	ticket uint64 // see health.ticket
+}
+
 // admit collects in b.asked the shares whose servers are not down, and fails the
-// others. It returns the numbers of those whose answers health waits for.
-func (b *batch) admit() (watched []int) {
+// others. It returns those that health wants to know of.
+func (b *batch) admit() (watched []watchedShare) {
 	b.asked = b.asked[:0]
 	for i, s := range b.servers {
 		if s.health.word.Load() != 0 {
-			if b.shares[i].Err = s.health.admit(); b.shares[i].Err != nil {
+			share := &b.shares[i]
+			if share.Err = s.health.admit(b.ctx, b.operation(i, 0), share.Reqs); share.Err != nil {
 				continue
 			}
-			watched = append(watched, i)
+			watched = append(watched, watchedShare{i, s.health.ticket()})
 		}
 		b.asked = append(b.asked, &b.shares[i])
 	}
 	return watched
 }
 
-// answered lets health know of the shares that got a reply.
-func (b *batch) answered(watched []int) {
-	for _, i := range watched {
-		if b.shares[i].Err == nil || len(b.shares[i].Replies) > 0 {
-			b.servers[i].health.answered()
+// answered lets health know of what was answered, and of changes that were not.
+func (b *batch) answered(watched []watchedShare) {
+	for i, s := range b.servers {
+		share, ticket := &b.shares[i], uint64(0)
+		if len(watched) > 0 && watched[0].share == i {
+			if share.Err == nil || len(share.Replies) > 0 {
+				s.health.answered()
+			}
+			ticket, watched = watched[0].ticket, watched[1:]
+		}
+		if len(share.Reqs) == 0 {
+			continue
+		}
+		if share.Err != nil {
+			share.Err = s.health.missed(share.Err, share.Reqs[len(share.Replies):])
+		}
+		if s.health.word.Load()&wordOwing != 0 {
+			b.confirm(i, ticket)
+		}
+		if len(share.Replies) == 1 && share.Reqs[0].Op == link.FlushAll && share.Replies[0].Status == link.OK {
+			s.health.emptied(ticket)
 		}
 	}
 }

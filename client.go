@@ -108,6 +108,7 @@ type Client struct {
 
 	mu      sync.RWMutex
 	servers map[serverName]*server // guarded by mu
+	healths map[string]*health     // by identity; guarded by mu
 	slots   int                    // of all servers there have been; guarded by mu
 }
 
@@ -143,6 +144,7 @@ func NewFromSelector(ss ServerSelector) *Client {
 // closed again. The error is nil.
 func (c *Client) Close() error {
 	c.background.stop()
+	defer c.background.allow()
 	c.mu.RLock()
 	open := make([]*server, 0, len(c.servers))
 	for _, s := range c.servers {

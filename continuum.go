@@ -54,6 +54,7 @@ func (c *Continuum) SetServers(servers ...Server) error {
 	}
 	addrs := make([]*serverAddr, len(servers))
 	identities := make([]ring.Server, len(servers))
+	names := make([]string, len(servers))
 	for i, s := range servers {
 		a := newServerAddr(s.Addr)
 		if err := a.check(); err != nil {
@@ -62,14 +63,14 @@ func (c *Continuum) SetServers(servers ...Server) error {
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
-		addrs[i] = a
+		addrs[i], names[i] = a, s.Name
 		identities[i] = ring.Server{Addr: s.Addr, Name: s.Name, Weight: float64(s.Weight)}
 	}
 	r, err := ring.New(c.placement, identities...)
 	if err != nil {
 		return fmt.Errorf("memcache: %w", err)
 	}
-	c.current.Store(&placed{addrs: addrs, ring: r})
+	c.current.Store(&placed{addrs: addrs, names: names, ring: r})
 	return nil
 }
 

@@ -108,7 +108,13 @@ type ProtocolError struct {
 	Server string // the server's address
 	Got    []byte // the first bytes of what came, at most 64; they may hold keys and values
 	Err    error  // what is wrong with it
+
+	pending bool
 }
+
+// Is reports whether target is ErrInvalidationPending and the server is going to
+// delete the key.
+func (e *ProtocolError) Is(target error) bool { return target == ErrInvalidationPending && e.pending }
 
 // Error does not show Got.
 func (e *ProtocolError) Error() string {
@@ -130,6 +136,8 @@ type OpError struct {
 	// that it may or may not have been carried out. It is never set for what
 	// changes nothing there: Get, GetMulti and Ping.
 	OutcomeUnknown bool
+
+	pending bool
 }
 
 func (e *OpError) Error() string {
@@ -139,6 +147,10 @@ func (e *OpError) Error() string {
 	}
 	return text
 }
+
+// Is reports whether target is ErrInvalidationPending and the server is going to
+// delete the key.
+func (e *OpError) Is(target error) bool { return target == ErrInvalidationPending && e.pending }
 
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }

@@ -28,6 +28,14 @@ import (
 // a pause starts a probe beside it: two connections in turn, made as any other,
 // that must answer a get each. Then the server is up again. Without calls
 // nothing runs.
+//
+// The keys of what a server missed are remembered: of each Delete and Set that
+// was not made because it is down, or whose outcome is not known. It deletes them
+// before it serves again, and those of a server that is not down are deleted as
+// soon as what may still be on its way to the server has come to an end. Calls
+// that are answered by such a promise fail with ErrInvalidationPending. A Delete
+// that succeeds is final: an older write of this client that may still be on its
+// way is waited for, for Client.Timeout at the most.
 type FailoverSettings struct {
 	// HardFailures and SoftFailures are how many failures in a row take a server
 	// down. 0 means 1 and 3, negative means that they never do.
@@ -39,6 +47,15 @@ type FailoverSettings struct {
 	// its return, up to five minutes; each is varied by a half both ways. 0 or
 	// less means 500 ms and 30 s.
 	ProbeDelay, MaxProbeDelay time.Duration
+
+	// JournalKeys and JournalBytes bound what is remembered of the changes that
+	// one server missed: keys, each once, and the memory for them. 0 means 100,000
+	// and 16 MiB. A negative JournalKeys means that nothing is remembered: a
+	// server that comes back with its memory serves what it holds.
+	JournalKeys, JournalBytes int
+
+	// Overflow says what becomes of a server that missed more.
+	Overflow OverflowPolicy
 }
 
 // ServerState says whether a server gets calls.
@@ -139,12 +156,16 @@ func (v *verdict) down(due int64) {
 	v.wasDown = true
 }
 
-// delay is the pause before the next probe. random is in [0, 1).
-func (v *verdict) delay(random float64) int64 {
-	d := float64(positive(v.set.ProbeDelay, defaultProbeDelay)) * math.Pow(probeGrowth, float64(v.attempts))
-	d = min(d, float64(positive(v.set.MaxProbeDelay, defaultMaxProbeDelay)))
-	if v.flaps > 0 {
-		d = max(d, min(d*math.Pow(flapGrowth, float64(v.flaps)), float64(maxFlapDelay)))
+// delay is the pause before the next probe.
+func (v *verdict) delay(random float64) int64 { return v.set.pause(v.attempts, v.flaps, random) }
+
+// pause is how long to wait after so many attempts that failed. random is in
+// [0, 1).
+func (s *FailoverSettings) pause(attempts, flaps int, random float64) int64 {
+	d := float64(positive(s.ProbeDelay, defaultProbeDelay)) * math.Pow(probeGrowth, float64(attempts))
+	d = min(d, float64(positive(s.MaxProbeDelay, defaultMaxProbeDelay)))
+	if flaps > 0 {
+		d = max(d, min(d*math.Pow(flapGrowth, float64(flaps)), float64(maxFlapDelay)))
 	}
 	return int64(d * (0.5 + random))
 }
@@ -194,6 +215,13 @@ func (v *verdict) force(state ServerState) {
 	v.hard, v.soft = 0, 0
 }
 
+// restoreDown lets a server that is down be probed at once.
+func (v *verdict) restoreDown(now int64) {
+	if v.state == ServerDown {
+		v.due, v.attempts = now, 0
+	}
+}
+
 // restore ends the operator's word. A server that got no calls has to be probed
 // before it gets any.
 func (v *verdict) restore(now int64) {
@@ -202,7 +230,7 @@ func (v *verdict) restore(now int64) {
 		v.up(now)
 	case ServerForcedDown, ServerDraining:
 		v.down(now)
-	case ServerDown:
-		v.due = now
+	default:
+		v.restoreDown(now)
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // This file keeps the verdict on each server and lets calls know of it: what
-// links report goes in, and what failover.go makes of it comes out. probe.go
-// finds out whether a server is back.
+// links report goes in, and what failover.go makes of it comes out. owed.go has
+// what a server missed, keeper.go finds out whether it is back.
 
 // ErrServerDown is what errors.Is finds in the *OpError of a call that was not
 // made because its server is known to be down. Nothing was sent. The error wraps
@@ -58,6 +58,13 @@ type ServerHealth struct {
 	FastFailures uint64 // calls and shares of batches that failed at once
 	Probes       uint64
 	ProbesFailed uint64
+
+	// Owed is how many keys are to be deleted on the server because it missed a
+	// change of theirs, Overflowed that there were more than could be remembered.
+	Owed       int
+	Overflowed bool
+	Replayed   uint64 // keys that have been deleted so
+	Overflows  uint64 // times that there were more
 }
 
 // ServerStateChange is a transition, as Hooks.ServerState is told of it.
@@ -67,43 +74,76 @@ type ServerStateChange struct {
 	Reason   error // why, where a failure is the reason
 }
 
-// health is what a client holds of one server.
+// health is what a client holds of one server, whose identity is its name where
+// it has one: its address may change.
 type health struct {
-	client *Client
+	client   *Client
+	identity string
 
-	// word is zero for a server that is up and of which no failure is counted:
-	// all that a call looks at then.
+	// word is zero for a server that is up, of which no failure is counted, and
+	// that is owed nothing: all that a call looks at then.
 	word atomic.Uint32
-	due  atomic.Int64              // clock from which a call starts a probe
+	due  atomic.Int64              // clock from which a call starts the keeper
 	down atomic.Pointer[downError] // what calls are refused with
 	fast atomic.Uint64             // ServerHealth.FastFailures
 
 	mu      sync.Mutex
-	server  *server      // guarded by mu, as all that follows
-	verdict verdict      //
-	since   time.Time    // when verdict.state was reached
-	reason  error        // of verdict.state
-	counts  ServerHealth // the counters of it
-	news    []ServerStateChange
+	server  *server       // guarded by mu, as all that follows
+	verdict verdict       //
+	since   time.Time     // when verdict.state was reached
+	reason  error         // of verdict.state
+	counts  ServerHealth  // the counters of it
+	owes    *journal      // nil when nothing is remembered
+	keeping bool          // the keeper runs
+	tries   int           // of the keeper, in a row, that left something owed
+	retry   int64         // clock from which it may try again
+	settled chan struct{} // closed when a write has come to its end; nil if nobody waits
+	news    []news
 	telling bool
+}
+
+// news is what hooks have to be told.
+type news struct {
+	change ServerStateChange
+	owed   string // or the key that is owed
 }
 
 // What the word of a server says.
 const (
 	wordRefuses  = 1 << iota // calls fail at once
 	wordCounting             // a reply ends a row of failures
+	wordOwing                // there are keys in the journal
+	wordKept                 // the server is there, and kept out because the journal overflowed
 )
 
-func (c *Client) newHealth(s *server) *health {
-	h := &health{client: c, server: s}
+func (c *Client) newHealth(s *server, identity string) *health {
+	h := &health{client: c, identity: identity, server: s, owes: newJournal(&c.Failover)}
 	h.verdict.set = c.Failover
+	h.due.Store(never)
 	return h
+}
+
+// moves gives the identity another address. What failed was the old one; what
+// is owed to it is owed still.
+func (h *health) moves(s *server) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.server = s
+	from, reason := h.verdict.state, h.reason
+	h.verdict.answered()
+	h.verdict.restoreDown(h.client.clock())
+	if from == ServerUp && h.owes != nil && h.owes.owed > 0 {
+		h.verdict.down(h.client.clock())
+		reason = ErrInvalidationPending
+	}
+	h.changeLocked(from, reason)
 }
 
 // clock is a time that never goes back.
 func (c *Client) clock() int64 { return int64(time.Since(c.base)) }
 
-// changeLocked is called after each use of verdict: it lets calls know.
+// changeLocked is called after each use of verdict and journal: it lets calls
+// know.
 func (h *health) changeLocked(from ServerState, reason error) {
 	v := &h.verdict
 	if v.state != from {
@@ -112,25 +152,35 @@ func (h *health) changeLocked(from ServerState, reason error) {
 			h.down.Store(&downError{reason})
 		}
 		if hooks := h.client.Hooks; hooks != nil && hooks.ServerState != nil {
-			h.news = append(h.news, ServerStateChange{h.server.addr.String(), from, v.state, reason})
+			h.news = append(h.news, news{change: ServerStateChange{h.server.addr.String(), from, v.state, reason}})
 		}
 	}
-	due := never
-	if v.state == ServerDown {
-		due = v.due
-	}
-	h.due.Store(due)
-	var word uint32
-	if !v.state.serves() {
-		word |= wordRefuses
-	}
+	due, word := never, uint32(0)
 	if v.counting() {
 		word |= wordCounting
 	}
+	if h.owes != nil && !h.owes.empty() {
+		word |= wordOwing
+		due = h.retry
+	}
+	if !v.state.serves() {
+		word |= wordRefuses
+		due = never
+		if v.state == ServerDown {
+			due = v.due
+			if h.reason == errOverflow {
+				word |= wordKept
+			}
+		}
+	}
+	if h.keeping {
+		due = never
+	}
+	h.due.Store(due)
 	h.word.Store(word)
 }
 
-// tell calls the hook for what has changed, in order, with no lock held.
+// tell calls the hooks for what has changed, in order, with no lock held.
 func (h *health) tell() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,11 +189,15 @@ func (h *health) tell() {
 	}
 	h.telling = true
 	for len(h.news) > 0 {
-		news := h.news
+		list, server := h.news, h.server.addr.String()
 		h.news = nil
 		h.mu.Unlock()
-		for _, change := range news {
-			h.client.Hooks.ServerState(change)
+		for _, n := range list {
+			if n.owed != "" {
+				h.client.Hooks.InvalidationOwed(server, n.owed)
+			} else {
+				h.client.Hooks.ServerState(n.change)
+			}
 		}
 		h.mu.Lock()
 	}
@@ -151,15 +205,19 @@ func (h *health) tell() {
 }
 
 // failed is told by the link of each failure.
-func (h *health) failed(fault link.Fault, reason error) {
+func (s *server) failed(fault link.Fault, reason error) {
+	h := s.health
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.server != s {
+		return // the server is elsewhere by now
+	}
 	from := h.verdict.state
 	h.counts.Failures++
 	if h.verdict.failed(h.client.clock(), fault == link.Hard, rand.Float64()) {
 		h.counts.Downs++
 	}
-	h.changeLocked(from, h.server.reason(reason))
+	h.changeLocked(from, s.reason(reason))
 }
 
 // reason is why a connection of s failed, as callers and hooks see it.
@@ -179,20 +237,26 @@ func (h *health) answered() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.verdict.answered()
-	h.changeLocked(h.verdict.state, nil)
+	h.changeLocked(h.verdict.state, h.reason)
 }
 
-// admit returns why a call to the server fails at once, nil if it does not. The
-// first call after the pause starts a probe.
-func (h *health) admit() error {
-	if h.word.Load()&wordRefuses == 0 {
-		return nil
-	}
+// admit returns why calls to the server fail at once, nil if they do not. Of a
+// batch it is asked once for all, changes being those of its requests that may
+// leave something owed. The first call after the pause starts the keeper.
+func (h *health) admit(ctx context.Context, op link.Op, changes []link.Request) error {
 	if h.client.clock() >= h.due.Load() {
-		h.startProbe()
+		h.wake()
 	}
-	h.fast.Add(1)
-	return h.down.Load()
+	switch word := h.word.Load(); {
+	case word&wordRefuses != 0 && (word&wordKept == 0 || keyed(op)):
+		if refused := h.refuse(changes); refused != nil {
+			h.fast.Add(1)
+			return refused
+		}
+	case word&wordOwing != 0:
+		return h.afterOlder(ctx, changes)
+	}
+	return nil
 }
 
 func (h *health) snapshot() ServerHealth {
@@ -203,6 +267,9 @@ func (h *health) snapshot() ServerHealth {
 	s.FastFailures = h.fast.Load()
 	if s.State == ServerDown {
 		s.NextProbe = time.Now().Add(time.Duration(h.verdict.due - h.client.clock()))
+	}
+	if h.owes != nil {
+		s.Owed, s.Overflowed = h.owes.owed, h.owes.overflowed
 	}
 	return s
 }
@@ -242,10 +309,17 @@ func (c *Client) SetServerState(address string, state ServerState) error {
 
 // Restore ends what SetServerState began. A server that got no calls is probed
 // before it gets any; one that is down is probed by the next call, without
-// further pause. It returns ErrNoServers if the selector has no such server.
+// further pause. For a server that is kept out because it missed more than could
+// be remembered it is the caller's word that it may serve. It returns
+// ErrNoServers if the selector has no such server.
 func (c *Client) Restore(address string) error {
 	return c.onServer(address, func(h *health) {
-		h.change(func(v *verdict) { v.restore(c.clock()) })
+		h.change(func(v *verdict) {
+			if h.owes != nil {
+				h.owes.overflowed = false
+			}
+			v.restore(c.clock())
+		})
 	})
 }
 
@@ -273,40 +347,4 @@ func (c *Client) onServer(address string, f func(*health)) error {
 		return err
 	}
 	return found
-}
-
-// background is the goroutines of a client that belong to no call and no link.
-type background struct {
-	mu    sync.Mutex
-	group *group // guarded by mu; nil when none has been started since the last stop
-}
-
-type group struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-}
-
-// start runs f beside its caller, with a context that ends at stop.
-func (b *background) start(f func(ctx context.Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.group == nil {
-		b.group = new(group)
-		b.group.ctx, b.group.cancel = context.WithCancel(context.Background())
-	}
-	g := b.group
-	g.running.Go(func() { f(g.ctx) })
-}
-
-// stop ends what start has begun, and waits for it.
-func (b *background) stop() {
-	b.mu.Lock()
-	g := b.group
-	b.group = nil
-	b.mu.Unlock()
-	if g != nil {
-		g.cancel()
-		g.running.Wait()
-	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Hooks observe a Client, for metrics, logs and traces. Any of them may be nil.
-// They hold no key and no value, and neither does the text of an error.
+// They hold no key and no value, InvalidationOwed excepted, and neither does the
+// text of an error.
 //
 // They are called by many goroutines at once, with no lock held, and everybody
 // who waits for what they observe waits for them. They may call the client,
@@ -30,6 +31,13 @@ type Hooks struct {
 	// ServerState is called after each change of the state of a server, those of
 	// one server in order.
 	ServerState func(ServerStateChange)
+
+	// InvalidationOwed is called when a server, given by its address, has missed a
+	// change of a key that it was not owed before: see ErrInvalidationPending. The
+	// key is the one that is sent, with KeySettings applied. For who made the
+	// change it is called before the call returns. A caller who writes the keys
+	// down can give them back to a new process by Client.Owe.
+	InvalidationOwed func(server, key string)
 }
 
 // OpInfo is an operation on one server.

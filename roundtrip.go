@@ -38,20 +38,31 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 	if err := ctx.Err(); err != nil { // nothing is sent for a caller that has left
 		return link.Reply{}, s.failure(ctx, req.Op, err)
 	}
-	watched := s.health.word.Load() != 0
+	h := s.health
+	watched, ticket := h.word.Load() != 0, uint64(0)
 	if watched {
-		if err := s.health.admit(); err != nil {
+		if err := h.admit(ctx, req.Op, asChanges(req)); err != nil {
 			return link.Reply{}, s.failure(ctx, req.Op, err)
 		}
+		ticket = h.ticket()
 	}
 	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
 	s.client.activity.Leave()
 	if err != nil {
-		return link.Reply{}, s.failure(ctx, req.Op, err)
+		return link.Reply{}, s.failure(ctx, req.Op, h.missed(err, asChanges(req)))
 	}
 	if watched {
-		s.health.answered()
+		h.answered()
+	}
+	switch {
+	case reply.Status == link.Refused:
+	case req.Op == link.Delete && h.word.Load()&wordOwing != 0:
+		if reply, err = s.confirm(ctx, req, reply, ticket); err != nil {
+			return link.Reply{}, s.failure(ctx, req.Op, err)
+		}
+	case req.Op == link.FlushAll:
+		h.emptied(ticket)
 	}
 	return reply, s.outcome(ctx, req.Op, &reply)
 }
@@ -79,19 +90,24 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 		lost     *link.LostError
 	)
 	name := s.addr.String()
+	var owed *owedError
+	pending := owing(op) && errors.As(err, &owed)
 	switch {
 	case errors.Is(err, link.ErrUnsupported):
 		return &OpError{Op: op.String(), Server: name, Err: ErrNotSupported}
 	case errors.As(err, &refused):
 		return &ServerError{Op: op.String(), Server: name, Kind: refused.Kind, Message: refused.Message}
 	case errors.As(err, &nonsense):
-		return &ProtocolError{Op: op.String(), Server: name, Got: nonsense.Got, Err: nonsense.Err}
+		return &ProtocolError{Op: op.String(), Server: name, Got: nonsense.Got, Err: nonsense.Err, pending: pending}
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):
-		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes(op)}
+		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes(op), pending: pending}
 	}
-	return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, err)}
+	if owed != nil {
+		err = owed.error
+	}
+	return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, err), pending: pending}
 }
 
 // changes reports whether op leaves a trace on the server.

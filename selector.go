@@ -33,6 +33,7 @@ type ServerList struct {
 // changes.
 type placed struct {
 	addrs []*serverAddr
+	names []string // identities of the servers, where they have any but their address
 	ring  *ring.Ring
 }
 

@@ -8,13 +8,13 @@ import (
 
 // This file finds the server of a key.
 
-// server is what a client keeps for one server.
+// server is what a client keeps for one address.
 type server struct {
 	client *Client
 	slot   int // a small number that no other server of the client has had
 	addr   net.Addr
 	link   *link.Link
-	health *health
+	health *health // of the identity that has this address
 }
 
 // serverName is what makes two addresses one server.
@@ -68,29 +68,54 @@ func (c *Client) pickFrom(v *view, key string) (*server, error) {
 }
 
 // follow takes over the list p of our own selector. Servers that it does not
-// have any more finish the calls that are under way and close.
+// have any more finish the calls that are under way and close. A server that has
+// its name from another address now is still owed what it missed there; what is
+// owed to one that left the list is forgotten.
 func (c *Client) follow(p *placed) *view {
 	v := &view{placed: p, servers: make([]*server, len(p.addrs))}
-	kept := make(map[serverName]bool, len(p.addrs))
-	for i, a := range p.addrs {
-		name := serverName{a.network, a.address}
-		v.servers[i] = c.serverNamed(name, a)
-		kept[name] = true
-	}
+	kept, identities := make(map[serverName]bool, len(p.addrs)), make(map[string]bool, len(p.addrs))
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for i, a := range p.addrs {
+		name := serverName{a.network, a.address}
+		identity := name.identity()
+		if p.names != nil && p.names[i] != "" {
+			identity = p.names[i]
+		}
+		if s := c.servers[name]; s != nil && s.health.identity != identity && !kept[name] {
+			delete(c.servers, name)
+			s.link.Retire()
+		}
+		v.servers[i] = c.serverLocked(name, a, identity)
+		kept[name], identities[v.servers[i].health.identity] = true, true
+	}
 	for name, s := range c.servers {
 		if !kept[name] {
 			delete(c.servers, name)
 			s.link.Retire()
 		}
 	}
+	for identity := range c.healths {
+		if !identities[identity] {
+			delete(c.healths, identity)
+		}
+	}
 	c.view.Store(v)
 	return v
 }
 
+// identity is that of a server without a name. No name is like it.
+func (n serverName) identity() string { return n.network + "\x00" + n.address }
+
 // server returns what the client keeps for addr.
 func (c *Client) server(addr net.Addr) *server {
+	if own, ok := c.selector.(placing); ok {
+		if p := own.placed(); p != nil {
+			if v := c.view.Load(); v == nil || v.placed != p {
+				c.follow(p) // which knows the names
+			}
+		}
+	}
 	if own, ok := addr.(*serverAddr); ok {
 		return c.serverNamed(serverName{own.network, own.address}, addr)
 	}
@@ -107,16 +132,27 @@ func (c *Client) serverNamed(name serverName, addr net.Addr) *server {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.serverLocked(name, addr, name.identity())
+}
+
+// serverLocked returns the server of that name, made for addr if it is new, with
+// the health of identity.
+func (c *Client) serverLocked(name serverName, addr net.Addr, identity string) *server {
 	if s := c.servers[name]; s != nil {
 		return s
 	}
-	s = &server{client: c, slot: c.slots, addr: addr}
+	s := &server{client: c, slot: c.slots, addr: addr}
 	c.slots++
-	s.health = c.newHealth(s)
+	if h := c.healths[identity]; h != nil {
+		h.moves(s)
+		s.health = h
+	} else {
+		s.health = c.newHealth(s, identity)
+	}
 	s.link = c.newLink(s)
 	if c.servers == nil {
-		c.servers = map[serverName]*server{}
+		c.servers, c.healths = map[serverName]*server{}, map[string]*health{}
 	}
-	c.servers[name] = s
+	c.servers[name], c.healths[identity] = s, s.health
 	return s
 }

@@ -81,7 +81,8 @@ func (c *Client) newLink(s *server) *link.Link {
 		Activity:     &c.activity,
 		Opened:       s.opened,
 		Closed:       s.closed,
-		Failed:       s.health.failed,
+		Failed:       s.failed,
+		Unsettled:    s.unsettled(),
 	})
 }
 

@@ -57,6 +57,7 @@ type call struct {
 	stats   int // bytes of the statistics that are read
 
 	conn      *conn
+	settled   func() // of a call that was given up; see leftLocked
 	interrupt func() // bound to onCancel, made once for each record
 	spent     bool   // interrupt may still run: not to be used again
 }

@@ -37,6 +37,13 @@ type conn struct {
 	retired bool // close when no call is left
 	trial   bool // of a Trial
 
+	// See fence.go.
+	settled []func()       // to be called when nothing that c carried is under way any more
+	fenced  bool           // c has closed, and is read to its end first
+	parked  bool           // its end has not come in time
+	killed  bool           // it is not waited for
+	filling sync.WaitGroup // the reader, inside fill
+
 	mayBlock   bool // the flusher is inside a write that may need a reader
 	writeArmed bool // the write deadline is a bound on progress, and no interrupt
 
@@ -220,6 +227,9 @@ func (c *conn) leave(k *call, asleep bool) bool {
 	}
 	k.kept = k.got.Load() // those behind, delivered from here on, lack their values
 	k.gone.Store(left)
+	if left {
+		c.leftLocked(k)
+	}
 	var woken *turn
 	if c.turns.reader == &k.turn {
 		woken = c.handOnLocked()
@@ -261,6 +271,7 @@ func (c *conn) closeLocked(err error) {
 		return
 	}
 	c.err = err
+	c.loseLocked(err)
 	if c.link.cfg.Failed != nil {
 		if fault := c.faultLocked(err); fault != NoFault {
 			c.link.cfg.Failed(fault, err)

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -117,7 +118,7 @@ func (l *Link) runDial(ctx context.Context, d *dialing) {
 	defer stop()
 	start := l.clock()
 	c, err := l.open(bounded)
-	if err != nil && bounded.Err() == nil && l.cfg.Failed != nil {
+	if err != nil && bounded.Err() == nil && l.cfg.Failed != nil && !errors.Is(err, ErrAuth) {
 		c, err = l.open(bounded)
 	}
 
@@ -156,15 +157,5 @@ func (l *Link) forget(c *conn) {
 	for lane := range l.current {
 		l.current[lane].CompareAndSwap(c, nil)
 	}
-	reason := c.err
-	go func() {
-		c.wire.abort()
-		if l.cfg.Closed != nil {
-			l.cfg.Closed(reason)
-		}
-		l.mu.Lock()
-		delete(l.conns, c)
-		l.mu.Unlock()
-		close(c.ended)
-	}()
+	go c.end(c.err)
 }

@@ -81,6 +81,7 @@ type LostError struct {
 	Err  error
 	Dial bool // no connection could be made: nothing was sent
 	Sent bool // bytes of the request may have reached the server: the outcome is unknown
+	Left bool // its caller gave it up, and it goes its way
 }
 
 func (e *LostError) Error() string { return e.Err.Error() }

@@ -12,6 +12,7 @@
 //	dial.go      one dial at a time, and how long to wait after a failure
 //	retry.go     what may be repeated on a fresh connection
 //	fault.go     what a failure says of the server
+//	fence.go     writes that are under way when a connection is lost
 //	trial.go     connections by which to find out whether it is back
 //	conn.go      the shared connection: submit, await, leave, close
 //	flush.go     the flusher's part
@@ -78,6 +79,13 @@ type Config struct {
 	// is called with locks of the link held: it must not call the link, nor wait.
 	// A dial is tried a second time, within DialTimeout, before it has failed.
 	Failed func(fault Fault, reason error)
+
+	// Unsettled is told, as Failed is, of writes that may yet be performed after
+	// requests that are sent from now on: those on a connection that is lost, and
+	// those that their callers gave up where there are several connections. It
+	// returns what to call, in the same way, once that can be no more. It may be
+	// nil.
+	Unsettled func(writes []Write, lost bool) (settled func())
 }
 
 // Link is the way to one server. It is safe for concurrent use and holds
@@ -217,12 +225,16 @@ func (l *Link) Retire() {
 
 // Drain lets each connection finish its calls and then closes it.
 func (l *Link) Drain() {
-	l.mu.Lock()
-	conns := slices.Collect(maps.Keys(l.conns))
-	l.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range l.all() {
 		c.retire()
 	}
+}
+
+// all returns the connections that are not wholly closed.
+func (l *Link) all() []*conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.conns))
 }
 
 // Close closes the connections and fails the calls on them with ErrClosed. It
@@ -237,11 +249,9 @@ func (l *Link) Close() error {
 		dial.cancel(ErrClosed)
 		<-dial.done
 	}
-	l.mu.Lock()
-	conns := slices.Collect(maps.Keys(l.conns))
-	l.mu.Unlock()
+	conns := l.all()
 	for _, c := range conns {
-		c.close(ErrClosed)
+		c.kill()
 	}
 	for _, c := range conns {
 		<-c.ended

@@ -51,12 +51,14 @@ func (c *conn) read(ctx context.Context, me *turn) {
 			return
 		}
 		c.armReadLocked(me, moved)
+		c.filling.Add(1)
 		c.mu.Unlock()
 
 		if stop == nil && ctx.Done() != nil {
 			stop = me.call.watch(ctx)
 		}
 		err = c.fill()
+		c.filling.Done()
 		expired, heard = false, err == nil
 		switch {
 		case err == nil:
@@ -209,8 +211,11 @@ func (c *conn) finish(n int) {
 		n = 0 // they have failed already
 	}
 	for range n {
-		if t, parked := c.turns.answer(); parked {
+		t, parked := c.turns.answer()
+		if parked {
 			*end, end = t, &t.woken
+		} else if t.state == gone && t.call.settled != nil {
+			t.call.settled()
 		}
 	}
 	c.restLocked()

@@ -33,7 +33,7 @@ const (
 func (op Op) stores() bool { return op >= Set && op <= CompareAndSwap }
 
 // Request is one operation. The connection copies what it needs: nothing in it
-// is kept or read after Do has returned.
+// is kept or read after Do has returned, but the key of a change without a reply.
 type Request struct {
 	Op         Op
 	Key        string // of Stats the argument, which may be empty

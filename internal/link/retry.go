@@ -54,7 +54,7 @@ func (c *conn) lost(k *call, err error) error {
 	// What a call that was given up has left in the buffer goes out yet.
 	sent := k.end-uint64(k.size) < c.taken || !c.turns.closed
 	c.mu.Unlock()
-	return &LostError{Err: err, Sent: sent}
+	return &LostError{Err: err, Sent: sent, Left: k.gone.Load()}
 }
 
 // again returns a fresh record for the same call: the reader of the closed
