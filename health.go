@@ -168,9 +168,9 @@ func (h *health) changeLocked(from ServerState, reason error) {
 		due = never
 		if v.state == ServerDown {
 			due = v.due
-			if h.reason == errOverflow {
-				word |= wordKept
-			}
+		}
+		if h.reason == errOverflow {
+			word |= wordKept
 		}
 	}
 	if h.keeping {
@@ -302,7 +302,7 @@ func (c *Client) SetServerState(address string, state ServerState) error {
 	return c.onServer(address, func(h *health) {
 		h.change(func(v *verdict) { v.force(state) })
 		if state == ServerDraining {
-			h.server.link.Drain()
+			h.current().link.Drain()
 		}
 	})
 }
@@ -321,6 +321,13 @@ func (c *Client) Restore(address string) error {
 			v.restore(c.clock())
 		})
 	})
+}
+
+// current is the server that has the identity now.
+func (h *health) current() *server {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.server
 }
 
 // change applies the operator's word.

@@ -14,7 +14,7 @@ import (
 //
 // They are called by many goroutines at once, with no lock held, and everybody
 // who waits for what they observe waits for them. They may call the client,
-// except that ConnOpened and ConnClosed must not Close it.
+// except that only OpStarted and OpEnded may Close it.
 type Hooks struct {
 	// OpStarted is called before an operation goes to a server, and OpEnded when
 	// it is over, in the goroutine of its caller. An operation on several servers
@@ -33,10 +33,10 @@ type Hooks struct {
 	ServerState func(ServerStateChange)
 
 	// InvalidationOwed is called when a server, given by its address, has missed a
-	// change of a key that it was not owed before: see ErrInvalidationPending. The
-	// key is the one that is sent, with KeySettings applied. For who made the
-	// change it is called before the call returns. A caller who writes the keys
-	// down can give them back to a new process by Client.Owe.
+	// change of a key that it was not owed before, or that cannot be remembered:
+	// see ErrInvalidationPending. The key is the one that is sent, with KeySettings
+	// applied. A caller who writes the keys down can give them back to a new
+	// process by Client.Owe.
 	InvalidationOwed func(server, key string)
 }
 

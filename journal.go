@@ -12,7 +12,8 @@ import (
 // key will be deleted on its server: a Delete or Set that the server missed, or
 // of which nobody knows whether it was carried out. Until then the server holds
 // what it held, and if it is down it does not serve before. The memory of it is
-// this Client's, and is lost with the process: see Hooks.InvalidationOwed.
+// this Client's, and is lost with the process: see Hooks.InvalidationOwed. Only
+// the *ConnectTimeoutError of such a change does not say so.
 var ErrInvalidationPending = errors.New("memcache: invalidation is pending")
 
 // OverflowPolicy says what becomes of a server that missed more changes than can
@@ -90,11 +91,12 @@ func (j *journal) entry(key string, now int64) *entry {
 	return e
 }
 
-// owe notes that key has to be deleted. It reports whether that is news.
+// owe notes that key has to be deleted. It reports whether that is news, as it
+// always is of a key that does not fit.
 func (j *journal) owe(key string, now int64) bool {
 	e := j.entry(key, now)
 	if e == nil {
-		return false
+		return true
 	}
 	news := !e.owed
 	if news {

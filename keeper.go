@@ -1,7 +1,10 @@
 package memcache
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -20,6 +23,10 @@ const probesNeeded = 2
 // probeKey is what a probe asks for, in the client's namespace. It need not be
 // there.
 const probeKey = "vaquero:probe"
+
+// maxTries bounds how long the pauses get in which a server that gets its calls
+// stays owed something.
+const maxTries = 3
 
 // wake starts the keeper, unless it runs or is not due.
 func (h *health) wake() {
@@ -71,14 +78,11 @@ func (h *health) keep(ctx context.Context) {
 		h.verdict.probed(now, false, rand.Float64())
 		reason = s.reason(err)
 	}
-	if h.verdict.state == ServerDown && from == ServerProbing && reason == errOverflow {
-		h.reason = reason // before calls are told
-	}
 	if h.owes == nil || h.owes.empty() {
 		h.tries = 0
 	} else if h.verdict.state.serves() {
 		h.retry = now + h.verdict.set.pause(h.tries, 0, rand.Float64())
-		h.tries++
+		h.tries = min(h.tries+1, maxTries)
 		if err == nil && len(h.owes.due(0, false)) > 0 { // it came when the keeper was about to end
 			h.retry, h.tries = now, 0
 			h.changeLocked(from, reason)
@@ -119,7 +123,8 @@ func (s *server) try(ctx context.Context) (*link.Trial, error) {
 
 // tryOnce goes the whole way of a call: it dials, agrees on the protocol, and
 // gets a key. A process that is stopped accepts connections and never answers;
-// a proxy may answer for its own part and for no server.
+// a proxy may answer for its own part and for no server. Any answer will do: an
+// error line is no failure of a call either.
 func (s *server) tryOnce(ctx context.Context) (*link.Trial, error) {
 	key, err := s.client.Keys.wire(probeKey)
 	if err != nil {
@@ -131,11 +136,9 @@ func (s *server) tryOnce(ctx context.Context) (*link.Trial, error) {
 	}
 	bounded, stop := context.WithTimeout(ctx, s.client.timeout())
 	defer stop()
-	for _, op := range []link.Op{link.Version, link.Get} {
-		if _, err = t.Do(bounded, []link.Request{{Op: op, Key: key}}); err != nil {
-			t.Close()
-			return nil, err
-		}
+	if _, err = t.Do(bounded, []link.Request{{Op: link.Get, Key: key}}); err != nil {
+		t.Close()
+		return nil, err
 	}
 	return t, nil
 }
@@ -177,18 +180,21 @@ func (h *health) reconcile(ctx context.Context, s *server, t *link.Trial) error 
 // what a restart or a flush has made up for is forgotten.
 func (h *health) prepare(ctx context.Context, s *server, t *link.Trial) error {
 	h.mu.Lock()
-	nothing := h.owes == nil || h.owes.empty()
-	h.mu.Unlock()
-	if nothing {
+	if h.owes == nil || h.owes.empty() {
+		h.mu.Unlock()
 		return nil
 	}
+	// Fewer keys than that are sooner deleted.
+	ask := h.owes.overflowed || h.owes.held > 0 || h.owes.owed > replayWindow
+	h.mu.Unlock()
 	s.link.Settle(ctx)
-	started, err := h.startedAnew(ctx, t)
-	if err != nil {
-		return err
+	if ask {
+		started := s.startedAnew(ctx)
+		h.mu.Lock()
+		h.owes.restarted(started)
+		h.mu.Unlock()
 	}
 	h.mu.Lock()
-	h.owes.restarted(started)
 	overflowed, held, seq := h.owes.overflowed, h.owes.held, h.owes.seq
 	h.mu.Unlock()
 	switch {
@@ -204,28 +210,34 @@ func (h *health) prepare(ctx context.Context, s *server, t *link.Trial) error {
 		h.emptied(seq)
 		return nil
 	}
-	return err
+	return cmp.Or(err, errOverflow)
 }
 
 // startedAnew returns the clock before which the server certainly held nothing
 // that it holds now: its process has started since, without a memory file to
-// find its items in. It is 0 if that is not known, as of a proxy.
-func (h *health) startedAnew(ctx context.Context, t *link.Trial) (int64, error) {
-	now := h.client.clock()
-	replies, err := t.Do(ctx, []link.Request{{Op: link.Stats}, {Op: link.Stats, Key: "settings"}})
+// find its items in. It is below zero if that is not known, as of a proxy. It
+// asks on a connection of its own: some hang up on what they do not know.
+func (s *server) startedAnew(ctx context.Context) int64 {
+	const unknown = math.MinInt64
+	t, err := s.link.Try(ctx)
 	if err != nil {
-		return 0, err
+		return unknown
 	}
-	if replies[0].Status != link.OK || replies[1].Status != link.OK {
-		return 0, nil
+	defer t.Close()
+	bounded, stop := context.WithTimeout(ctx, s.client.timeout())
+	defer stop()
+	now := s.client.clock()
+	replies, err := t.Do(bounded, []link.Request{{Op: link.Stats}, {Op: link.Stats, Key: "settings"}})
+	if err != nil || replies[0].Status != link.OK || replies[1].Status != link.OK {
+		return unknown
 	}
 	general, settings := replies[0].Detail.Stats, replies[1].Detail.Stats
-	uptime, err := strconv.ParseInt(general["uptime"], 10, 64)
+	uptime, err := strconv.ParseInt(general["uptime"], 10, 32)
 	if err != nil || general["curr_items"] == "" || settings["memory_file"] != "(null)" {
-		return 0, nil
+		return unknown
 	}
 	// The server counts whole seconds, from two before its start.
-	return now - int64(time.Duration(uptime+1)*time.Second), nil
+	return now - int64(time.Duration(uptime+1)*time.Second)
 }
 
 // makeUp deletes what a server is owed that gets its calls, as far as no older
@@ -262,13 +274,22 @@ func (h *health) replay(ctx context.Context, keys []string, seq uint64,
 			reqs[i] = link.Request{Op: link.Delete, Key: key}
 		}
 		replies, err := do(ctx, reqs)
-		if err != nil {
-			return err
+		if errors.Is(err, link.ErrUnsupported) && len(window) > 1 { // one of them; the others can be said
+			for _, key := range window {
+				if err := h.replay(ctx, []string{key}, seq, do); err != nil {
+					return err
+				}
+			}
+			continue
 		}
 		for i := range replies {
-			if replies[i].Status == link.Refused {
-				return replies[i].Err
+			if err == nil && replies[i].Status == link.Refused {
+				err = replies[i].Err
 			}
+		}
+		// A key that the protocol cannot say is not there.
+		if err != nil && !errors.Is(err, link.ErrUnsupported) {
+			return err
 		}
 		h.pay(window, seq)
 		h.mu.Lock()

@@ -219,6 +219,10 @@ func (h *health) await(ctx context.Context, keys []string) []string {
 		if len(keys) > 0 && h.settled == nil {
 			h.settled = make(chan struct{})
 		}
+		if len(keys) > 0 && timer == nil && h.verdict.state.serves() {
+			h.retry = 0 // now somebody waits for it
+			h.startLocked()
+		}
 		settled := h.settled
 		h.mu.Unlock()
 		if len(keys) == 0 {

@@ -1,0 +1,271 @@
+package memcache_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/memcachetest"
+)
+
+// This file tests that a delete is the last word over what was sent before it,
+// on connections that were given up.
+
+// duplex is a pipe of which one direction can be closed alone.
+type duplex struct {
+	net.Conn // what is read from, and what else there is
+	out      net.Conn
+}
+
+func duplexes() (near, far *duplex) {
+	nearIn, farOut := net.Pipe()
+	farIn, nearOut := net.Pipe()
+	return &duplex{nearIn, nearOut}, &duplex{farIn, farOut}
+}
+
+func (d *duplex) Write(b []byte) (int, error)        { return d.out.Write(b) }
+func (d *duplex) CloseWrite() error                  { return d.out.Close() }
+func (d *duplex) SetWriteDeadline(t time.Time) error { return d.out.SetWriteDeadline(t) }
+
+func (d *duplex) SetDeadline(t time.Time) error {
+	d.out.SetWriteDeadline(t)
+	return d.Conn.SetReadDeadline(t)
+}
+
+func (d *duplex) Close() error {
+	d.out.Close()
+	return d.Conn.Close()
+}
+
+// system is what lies between a client and a server that may be stopped: it
+// takes requests at once, and hands those of each connection to the server when
+// it is let, down to the last one.
+type system struct {
+	server *memcachetest.Server
+	mu     sync.Mutex
+	gate   chan struct{} // of the connections made from now on; nil = open
+
+	running sync.WaitGroup
+}
+
+// stop holds back what comes by connections made from now on until resume. Those
+// made after that are not held.
+func (y *system) stop() (resume func()) {
+	gate := make(chan struct{})
+	y.mu.Lock()
+	y.gate = gate
+	y.mu.Unlock()
+	return func() { close(gate) }
+}
+
+func (y *system) letPass() {
+	y.mu.Lock()
+	y.gate = nil
+	y.mu.Unlock()
+}
+
+func (y *system) dial(context.Context, string, string) (net.Conn, error) {
+	near, far := duplexes()
+	y.mu.Lock()
+	gate := y.gate
+	y.mu.Unlock()
+	client, server := net.Pipe()
+	y.running.Go(func() { y.server.ServeConn(server) })
+	var mu sync.Mutex
+	var buffered []byte
+	arrived, ended := make(chan struct{}, 1), false
+	y.running.Go(func() {
+		buf := make([]byte, 4096)
+		for err := error(nil); err == nil; {
+			var n int
+			n, err = far.Read(buf)
+			mu.Lock()
+			buffered, ended = append(buffered, buf[:n]...), err != nil
+			mu.Unlock()
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+		}
+	})
+	y.running.Go(func() {
+		defer client.Close()
+		for range arrived {
+			if gate != nil {
+				<-gate
+			}
+			mu.Lock()
+			b, last := buffered, ended
+			buffered = nil
+			mu.Unlock()
+			client.Write(b)
+			if last {
+				time.Sleep(time.Microsecond) // in which the server answers all it was asked
+				return
+			}
+		}
+	})
+	y.running.Go(func() {
+		defer far.Close()
+		io.Copy(far, client)
+	})
+	return near, nil
+}
+
+// behindASystem runs f in virtual time with a client whose connection is held
+// with a write of "old" on it that has timed out, to a key that holds nothing,
+// while all later connections are served.
+func behindASystem(t *testing.T, f func(t *testing.T, c *memcache.Client, resume func())) {
+	synctest.Test(t, func(t *testing.T) {
+		y := &system{server: memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})}
+		c := memcache.New(y.server.Addr())
+		c.Timeout, c.Protocol, c.DialContext = timeout, memcache.Meta, y.dial
+		var once sync.Once
+		end := y.stop()
+		resume := func() { once.Do(end) }
+		t.Cleanup(func() {
+			resume()
+			assert.NoError(t, c.Close())
+			y.running.Wait()
+		})
+		err := c.Set(&memcache.Item{Key: "k", Value: []byte("old")})
+		require.True(t, isTimeout(err), "%v", err)
+		requirePending(t, err)
+		y.letPass()
+		require.Equal(t, 1, c.Health()[0].Owed)
+		f(t, c, resume)
+	})
+}
+
+// finally waits until nothing is owed, and checks that the old value is gone for
+// good.
+func finally(t *testing.T, c *memcache.Client) {
+	deadline := time.Now().Add(time.Minute)
+	for c.Health()[0].Owed > 0 {
+		require.True(t, time.Now().Before(deadline))
+		c.Get("other")
+		time.Sleep(10 * time.Millisecond)
+	}
+	for range 10 {
+		item, err := c.Get("k")
+		if err == nil {
+			require.NotEqual(t, "old", string(item.Value))
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+var deletes = map[string]func(c *memcache.Client) error{
+	"Delete": func(c *memcache.Client) error { return c.Delete("k") },
+	"DeleteMulti": func(c *memcache.Client) error {
+		return memcache.Ignore(c.DeleteMulti([]string{"a", "k", "b", "k"}), memcache.ErrCacheMiss)
+	},
+	"Pipeline": func(c *memcache.Client) error {
+		p := c.Pipeline()
+		p.Get("a")
+		deleted := p.Delete("k")
+		p.Do(context.Background())
+		return deleted.Err()
+	},
+}
+
+// A delete that an older write could undo waits for that, and is repeated.
+func TestADeleteWaitsForOlderWrites(t *testing.T) {
+	for name, do := range deletes {
+		t.Run(name, func(t *testing.T) {
+			behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+				start := time.Now()
+				time.AfterFunc(timeout/2, resume)
+				err := do(c)
+				assert.NoError(t, memcache.Ignore(err, memcache.ErrCacheMiss))
+				assert.GreaterOrEqual(t, time.Since(start), timeout/2)
+				_, err = c.Get("k")
+				assert.Equal(t, memcache.ErrCacheMiss, err)
+				finally(t, c)
+			})
+		})
+	}
+}
+
+// If that takes too long the delete is no success, and is made up for.
+func TestADeleteThatAnOlderWriteMayUndo(t *testing.T) {
+	for name, do := range deletes {
+		t.Run(name, func(t *testing.T) {
+			behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+				for range 3 {
+					start := time.Now()
+					err := do(c)
+					requirePending(t, err)
+					assert.NotErrorIs(t, err, memcache.ErrServerDown)
+					assert.LessOrEqual(t, time.Since(start), timeout)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), timeout/10)
+				defer cancel()
+				start := time.Now()
+				requirePending(t, c.DeleteContext(ctx, "k"))
+				assert.Equal(t, timeout/10, time.Since(start))
+				time.Sleep(10 * timeout)
+				assert.Equal(t, 1, c.Health()[0].Owed)
+				resume()
+				finally(t, c)
+			})
+		})
+	}
+}
+
+// A set that an older write could undo waits for it, too.
+func TestASetWaitsForOlderWrites(t *testing.T) {
+	behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+		item := &memcache.Item{Key: "k", Value: []byte("new")}
+		requirePending(t, c.Set(item))
+		requirePending(t, c.SetMulti([]*memcache.Item{item}))
+		mustSet(t, c, "another", "is not concerned")
+		assert.NoError(t, c.Add(&memcache.Item{Key: "third"}))
+		time.AfterFunc(timeout/2, resume)
+		require.NoError(t, c.Set(item))
+		finally(t, c)
+		require.NoError(t, c.Set(item))
+		time.Sleep(time.Minute)
+		assert.Equal(t, "new", string(mustGet(t, c, "k").Value))
+	})
+}
+
+// A server that went down and came back is up although a connection that was
+// lost has not come to its end; what was on it stays owed until then.
+func TestAFenceThatOutlivesTheOutage(t *testing.T) {
+	behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+		address := c.Health()[0].Server
+		require.NoError(t, c.SetServerState(address, memcache.ServerForcedDown))
+		requirePending(t, c.Delete("k"))
+		require.NoError(t, c.Restore(address))
+		for c.Health()[0].State != memcache.ServerUp {
+			_, err := c.Get("k")
+			require.Error(t, err)
+			time.Sleep(10 * time.Millisecond)
+		}
+		assert.Equal(t, 1, c.Health()[0].Owed)
+		requirePending(t, c.Delete("k"))
+		resume()
+		finally(t, c)
+	})
+}
+
+// Close gives up waiting, and what is owed is made up for later.
+func TestCloseWhileSomethingIsOwed(t *testing.T) {
+	behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+		start := time.Now()
+		require.NoError(t, c.Close())
+		assert.Zero(t, time.Since(start))
+		assert.Equal(t, 1, c.Health()[0].Owed)
+		resume()
+		finally(t, c)
+	})
+}
