@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 // fast anything is: a test machine does other things too.
 func TestTables(t *testing.T) {
 	for _, table := range table.Tables {
+		if table.Name == "counts" {
+			continue // compiles the standard library; package counts tests it
+		}
 		t.Run(table.Name, func(t *testing.T) {
 			if table.Name != "memory" && table.Name != "micro" {
 				realserver.Start(t, realserver.Config{}).Close() // skips where there is none

@@ -23,14 +23,14 @@ type multis struct {
 	keys    ints
 	callers ints
 	values  ints
-	hits    counts
+	hits    percents
 	trips   durations
 	full    bool
 }
 
 func newGetMulti(fs *flag.FlagSet) Work {
 	t := &multis{keys: ints{3, 20, 100, 1000}, callers: ints{1}, values: ints{100, 10, 1 << 10, 10 << 10},
-		hits: counts{100, 50, 0}, trips: durations{0, 300 * time.Microsecond}}
+		hits: percents{100, 50, 0}, trips: durations{0, 300 * time.Microsecond}}
 	t.flags(fs, ints{1, 4, 16}, contender.FloorClassic, contender.FloorMeta,
 		contender.Vaquero, contender.VaqueroMeta, contender.VaqueroFunc, contender.VaqueroStream,
 		contender.VaqueroMetaFunc, contender.VaqueroMetaStream,

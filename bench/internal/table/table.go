@@ -51,6 +51,9 @@ var Tables = []Table{
 		[]string{"-servers", "2", "-keys", "3,50", "-values", "100,10240", "-hits", "100,0", "-clients", strings.Join(contender.Names(), ",")}},
 	{"routing", "GetMulti and SetMulti: one server, spread, all keys on one of several", newRouting,
 		[]string{"-depths", "16", "-callers", "2"}},
+	{"ladder", "one GET, rung by rung", newLadder,
+		[]string{"-callers", "1,2"}},
+	{"counts", "clock reads, locks, channel operations, hashes and system calls of an operation", newCounts, nil},
 	{"tls", "GET and GetMulti over TLS and without", newTLS,
 		[]string{"-callers", "2"}},
 	{"down", "GET while one of four servers is down", newDown,
@@ -203,12 +206,12 @@ func (l *ints) Set(s string) error {
 	return nil
 }
 
-// counts is a flag that holds a list of numbers, 0 among them.
-type counts []int
+// percents is a flag that holds a list of numbers, 0 among them.
+type percents []int
 
-func (l *counts) String() string { return (*ints)(l).String() }
+func (l *percents) String() string { return (*ints)(l).String() }
 
-func (l *counts) Set(s string) error {
+func (l *percents) Set(s string) error {
 	*l = nil
 	for part := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(part)
