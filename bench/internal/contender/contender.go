@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vaquero-cache/memcache"
 	"github.com/vaquero-cache/memcache/bench/internal/peer"
 	"github.com/vaquero-cache/memcache/bench/internal/run"
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
@@ -22,6 +23,9 @@ type Target struct {
 	Addrs   []string
 	Callers int // goroutines that will use it at once; pools are made as large
 	Route   Route
+
+	// Selector is for this project's client alone, in place of Addrs and Route.
+	Selector memcache.ServerSelector
 
 	// Timeout is what clients are given as theirs; 0 means far more than a loaded machine
 	// should need, so that a slow operation is measured and not failed.

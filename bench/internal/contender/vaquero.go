@@ -15,6 +15,9 @@ func openVaqueroBinary(t Target) (*client, error)  { return vaquero(t, memcache.
 
 func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
 	c := routed(t)
+	if t.Selector != nil {
+		c = memcache.NewFromSelector(t.Selector)
+	}
 	c.Timeout, c.DialContext, c.Protocol = t.Timeout, t.Dial, p
 	return c
 }

@@ -49,6 +49,12 @@ type Slicer interface {
 	End() error
 }
 
+// Teller is a Caller that has figures of its own.
+type Teller interface {
+	// Tell adds them to the slice, which is over, as Extra.
+	Tell(*Slice)
+}
+
 // Row is one kind of work and those who compete at it.
 type Row struct {
 	Name       string

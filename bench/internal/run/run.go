@@ -103,6 +103,9 @@ func (r *rowRun) slice(who int) (Slice, error) {
 				return s, err
 			}
 		}
+		if c, ok := c.(Teller); ok {
+			c.Tell(&s)
+		}
 	}
 	return s, nil
 }

@@ -51,6 +51,8 @@ var Tables = []Table{
 		[]string{"-servers", "2", "-keys", "3,50", "-values", "100,10240", "-hits", "100,0", "-clients", strings.Join(contender.Names(), ",")}},
 	{"routing", "GetMulti and SetMulti: one server, spread, all keys on one of several", newRouting,
 		[]string{"-depths", "16", "-callers", "2"}},
+	{"cache", "caches in front of the ring, against its own table", newCache,
+		[]string{"-limits", "1000", "-callers", "2"}},
 	{"ladder", "one GET, rung by rung", newLadder,
 		[]string{"-callers", "1,2"}},
 	{"counts", "clock reads, locks, channel operations, hashes and system calls of an operation", newCounts, nil},
