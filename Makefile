@@ -10,7 +10,7 @@ PLATFORMS := linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
 FUZZTIME  ?= 100000x
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-386 race fuzz bench lint format tidy vet staticcheck setup
+.PHONY: help demo test test-386 race fuzz bench bench-report profile lint format tidy vet staticcheck setup
 
 help:
 	@echo 'make demo    four servers, 10,000 keys, one server stopped: every value checked'
@@ -18,7 +18,10 @@ help:
 	@echo 'make test-386 those of the library as a 32-bit program'
 	@echo 'make race    the same under the race detector'
 	@echo 'make fuzz    each fuzz target for FUZZTIME ($(FUZZTIME): executions, or a time)'
-	@echo 'make bench   each benchmark once'
+	@echo 'make bench   each benchmark once, and each table of bench/ in its smallest form'
+	@echo 'make bench-report  measure all tables and write bench/REPORT.md: a quarter of an hour on an idle machine'
+	@echo '             (ROUNDS=4 PASSES=3; more rounds take longer)'
+	@echo 'make profile where the processor time of a GetMulti of 4 servers × 100 keys goes'
 	@echo 'make lint    format, tidy, vet on all platforms, staticcheck'
 
 demo:
@@ -41,6 +44,13 @@ fuzz:
 
 bench:
 	@set -e; for m in $(TESTED); do (cd $$m && go test -run '^$$' -bench . -benchtime 1x ./...); done
+	@SMOKE=1 RAW=$${TMPDIR:-/tmp}/vbench-smoke OUT=$${TMPDIR:-/tmp}/vbench-smoke/REPORT.md sh bench/report.sh
+
+bench-report:
+	@sh bench/report.sh
+
+profile: setup
+	@cd bench && go run ./cmd/vbench profile -time 20s
 
 lint: format tidy vet staticcheck
 

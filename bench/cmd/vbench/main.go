@@ -2,13 +2,18 @@
 // machine allows.
 //
 //	go run ./cmd/vbench TABLE [flags]
-//	go run ./cmd/vbench show [-brief] FILE...
+//	go run ./cmd/vbench show [-brief] [-against OLD] FILE...
+//	go run ./cmd/vbench report [flags] FOLDER
+//	go run ./cmd/vbench profile [flags]
 //
 // It starts the memcached processes that it needs and ends them. Progress goes to
 // standard error, a Markdown report to standard output, and with -json every
-// slice of every round to a file. Show makes one report of such files, which must be
-// of one table: their rounds count as those of one run. The exit status is 1 if a
-// row has no numbers.
+// slice of every round to a file. The exit status is 1 if a row has no numbers.
+//
+// Show makes one report of such files, which must be of one table: their rounds count
+// as those of one run. Report makes the report of all tables from a folder with such
+// files. With -against both show only what has changed since older rounds, and how
+// sure that is. Profile shows where the processor time of a GetMulti goes.
 package main
 
 import (
@@ -50,15 +55,22 @@ func main() {
 }
 
 func usage(w io.Writer) {
-	fmt.Fprintln(w, "usage: vbench TABLE [flags] (TABLE -h lists the flags), or vbench show [-brief] FILE... Tables:")
+	fmt.Fprintln(w, "usage: vbench TABLE [flags] (TABLE -h lists the flags), or vbench show, report or profile. Tables:")
 	for _, t := range table.Tables {
 		fmt.Fprintf(w, "  %-10s %s\n", t.Name, t.Help)
 	}
 }
 
 func vbench(ctx context.Context, args []string, out, progress io.Writer) (err error) {
-	if len(args) > 1 && args[0] == "show" {
-		return show(args[1:], out, progress)
+	if len(args) > 0 {
+		switch args[0] {
+		case "show":
+			return show(args[1:], out, progress)
+		case "report":
+			return writeReport(args[1:], out, progress)
+		case "profile":
+			return measureBudget(ctx, args[1:], out, progress)
+		}
 	}
 	var t *table.Table
 	for i := range table.Tables {
@@ -76,10 +88,18 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 	rounds := fs.Int("rounds", 15, "rounds; in each every client has one turn")
 	slice := fs.Duration("slice", 50*time.Millisecond, "length of a turn, best 8 to 150 ms")
 	jsonFile := fs.String("json", "", "file for the slices of all rounds")
+	against := fs.String("against", "", "file that -json of an older run has written: what has changed is shown, too")
 	profile := fs.String("cpuprofile", "", "file for a processor profile of the whole run")
+	smoke := fs.Bool("smoke", false, "the smallest run that does everything, to see that it works")
 	work := t.New(fs)
 	if err := fs.Parse(args[1:]); err != nil {
 		return flag.ErrHelp // the flag package has said what is wrong
+	}
+	if *smoke {
+		*rounds, *slice = 1, time.Millisecond
+		if err := fs.Parse(t.Smallest); err != nil {
+			return err
+		}
 	}
 	switch {
 	case fs.NArg() > 0:
@@ -121,6 +141,11 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 	if err := s.Report.Markdown(out); err != nil {
 		return err
 	}
+	if *against != "" {
+		if err := changes(s.Report, *against, out); err != nil {
+			return err
+		}
+	}
 	if *jsonFile != "" {
 		if err := writeFile(*jsonFile, s.Report.Write); err != nil {
 			return err
@@ -130,38 +155,6 @@ func vbench(ctx context.Context, args []string, out, progress io.Writer) (err er
 		failed = errors.New("some rows have no numbers")
 	}
 	return failed
-}
-
-// show reports several runs of one table as one.
-func show(args []string, out, progress io.Writer) error {
-	fs := flag.NewFlagSet("vbench show", flag.ContinueOnError)
-	fs.SetOutput(progress)
-	brief := fs.Bool("brief", false, "only the summaries over all rows")
-	if err := fs.Parse(args); err != nil || fs.NArg() == 0 {
-		return flag.ErrHelp
-	}
-	var all *report.Report
-	for _, name := range fs.Args() {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		r, err := report.Read(f)
-		f.Close()
-		if err == nil && all != nil {
-			err = all.Merge(r)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if all == nil {
-			all = r
-		}
-	}
-	if *brief {
-		return all.Brief(out)
-	}
-	return all.Markdown(out)
 }
 
 func writeFile(name string, write func(io.Writer) error) error {

@@ -145,9 +145,9 @@ func (r *Report) columns(row *Row) []column {
 		columns = append(columns, median("ns per item", (*run.Slice).PerItem))
 		if slices.Contains(row.Clients, r.Floor) {
 			columns = append(columns, column{"… above " + r.Floor, func(client string, _ []run.Slice) string {
-				return orDash(row.compare(client, r.Floor, func(own, base *run.Slice) float64 {
+				return orDash(condense(row.compare(client, r.Floor, func(own, base *run.Slice) float64 {
 					return own.PerItem() - base.PerItem()
-				}))
+				})))
 			}})
 		}
 	}

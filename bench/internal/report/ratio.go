@@ -22,6 +22,8 @@ const (
 	CPU     Figure = "CPU"      // processor time of an operation
 	UserCPU Figure = "user CPU" // likewise, outside the kernel
 	PerItem Figure = "ns per item"
+	P50     Figure = "p50"
+	CPUItem Figure = "CPU ns per item"
 	P999    Figure = "p99.9"    // of the time of single operations, at a rate
 	P25     Figure = "p25"      // of the time of single operations
 	P99     Figure = "p99"      // likewise
@@ -29,11 +31,31 @@ const (
 	Allocs  Figure = "allocs"   // allocations of an operation
 )
 
+// Extra is the figure of that name in Slice.Extra.
+func Extra(name string) Figure { return Figure(extra + name) }
+
+const extra = "extra: "
+
+// of returns what reads the figure, or nil if there is no such figure.
+func (f Figure) of() func(*run.Slice) float64 {
+	if name, ok := strings.CutPrefix(string(f), extra); ok {
+		return func(s *run.Slice) float64 {
+			if x, ok := s.Extra[name]; ok {
+				return x
+			}
+			return math.NaN()
+		}
+	}
+	return figures[f]
+}
+
 var figures = map[Figure]func(*run.Slice) float64{
 	Speed:   (*run.Slice).Speed,
 	CPU:     (*run.Slice).CPU,
 	UserCPU: (*run.Slice).UserCPU,
 	PerItem: (*run.Slice).PerItem,
+	CPUItem: func(s *run.Slice) float64 { return s.CPU() / float64(s.Items) },
+	P50:     func(s *run.Slice) float64 { return float64(s.P50) },
 	P999:    func(s *run.Slice) float64 { return tail(s, 0.999) },
 	P25:     func(s *run.Slice) float64 { return float64(s.P25) },
 	P99:     func(s *run.Slice) float64 { return float64(s.P99) },
@@ -82,32 +104,51 @@ func (r Ratio) String() string {
 
 // Over forms the ratio of client to the base in each round that both took part in.
 func (r Ratio) Over(row *Row, client string) (Spread, bool) {
-	of := figures[r.Figure]
+	return condense(r.rounds(row, client))
+}
+
+// rounds are the ratios that Over condenses.
+func (r Ratio) rounds(row *Row, client string) []float64 {
+	of := r.Figure.of()
 	return row.compare(client, r.base(client), func(own, base *run.Slice) float64 { return of(own) / of(base) })
 }
 
-// compare condenses what f makes of a client's slice and the base's of each round.
-// A ratio to nothing, as to hogs that did not get to run, does not count.
-func (row *Row) compare(client, base string, f func(own, base *run.Slice) float64) (Spread, bool) {
+// Figure condenses a figure of client over all rounds.
+func (row *Row) Figure(f Figure, client string) (Spread, bool) {
+	return condense(numbers(run.Of(row.Slices, client), f.of()))
+}
+
+// Tail condenses a quantile of client in a row with a rate, in nanoseconds.
+func (row *Row) Tail(q float64, client string) (Spread, bool) {
+	return condense(numbers(run.Of(row.Slices, client), func(s *run.Slice) float64 { return tail(s, q) }))
+}
+
+// compare lists what f makes of a client's slice and the base's of each round. A ratio
+// to nothing, as to hogs that did not get to run, does not count.
+func (row *Row) compare(client, base string, f func(own, base *run.Slice) float64) []float64 {
 	bases := map[int]*run.Slice{}
 	for i := range row.Slices {
 		if s := &row.Slices[i]; s.Client == base {
 			bases[s.Round] = s
 		}
 	}
-	var numbers []float64
+	var list []float64
 	for i := range row.Slices {
 		s := &row.Slices[i]
 		if b := bases[s.Round]; b != nil && s.Client == client {
 			if x := f(s, b); !math.IsNaN(x) && !math.IsInf(x, 0) {
-				numbers = append(numbers, x)
+				list = append(list, x)
 			}
 		}
 	}
-	if len(numbers) == 0 {
+	return list
+}
+
+func condense(list []float64) (Spread, bool) {
+	if len(list) == 0 {
 		return Spread{}, false
 	}
-	return spread(numbers), true
+	return spread(list), true
 }
 
 // Spread is what many numbers become: their quartiles.

@@ -64,6 +64,25 @@ func (r *Report) Note(name, what string) {
 	r.Add(name, "%s", what)
 }
 
+// Take removes the condition of that name and returns its value, "" if there is none.
+func (r *Report) Take(name string) (value string) {
+	r.Conditions = slices.DeleteFunc(r.Conditions, func(c Condition) bool {
+		if c.Name == name {
+			value = c.Value
+		}
+		return c.Name == name
+	})
+	return value
+}
+
+// Row returns the row of that name, or nil.
+func (r *Report) Row(name string) *Row {
+	if i := slices.IndexFunc(r.Rows, func(row *Row) bool { return row.Name == name }); i >= 0 {
+		return r.Rows[i]
+	}
+	return nil
+}
+
 // Row is one kind of work.
 type Row struct {
 	Name    string      `json:"name"`
@@ -86,7 +105,7 @@ func Read(from io.Reader) (*Report, error) {
 		return nil, err
 	}
 	for _, ratio := range r.Ratios {
-		if figures[ratio.Figure] == nil {
+		if ratio.Figure.of() == nil {
 			return nil, fmt.Errorf("no figure %q", ratio.Figure)
 		}
 	}

@@ -40,7 +40,7 @@ type Work func(ctx context.Context, s *Session) error
 // Tables are all there are.
 var Tables = []Table{
 	{"get", "GET, SET and both: servers × callers", newGet,
-		[]string{"-servers", "1,2", "-callers", "4", "-clients", strings.Join(contender.Names(), ",")}},
+		[]string{"-servers", "2", "-callers", "4", "-clients", strings.Join(contender.Names(), ",")}},
 	{"busy", "the same beside goroutines that keep all processors busy", newBusy,
 		[]string{"-callers", "2", "-ops", "get,set"}},
 	{"open", "operations due at a fixed rate, timed from when they were due", newOpen,
@@ -48,7 +48,7 @@ var Tables = []Table{
 	{"gc", "garbage collection in long slices", newGC,
 		[]string{"-callers", "2", "-servers", "2"}},
 	{"getmulti", "GetMulti: servers × keys", newGetMulti,
-		[]string{"-servers", "2", "-keys", "3,50", "-values", "100,10240", "-hits", "100,0", "-clients", strings.Join(contender.Names(), ",")}},
+		[]string{"-servers", "2", "-keys", "50", "-values", "100,10240", "-hits", "100,0", "-clients", strings.Join(contender.Names(), ",")}},
 	{"routing", "GetMulti and SetMulti: one server, spread, all keys on one of several", newRouting,
 		[]string{"-depths", "16", "-callers", "2"}},
 	{"cache", "caches in front of the ring, against its own table", newCache,
