@@ -61,8 +61,10 @@ type OpResult struct {
 	// get if there were no other server.
 	Err error
 
-	// Duration is the time from OpStarted, for many keys until all servers have
-	// answered, and with GetMultiFunc and GetMultiSeq also what the consumer took.
+	// Duration is the time from OpStarted until the last reply was taken, or the
+	// operation failed. For many keys servers are read one after the other, and
+	// with GetMultiFunc and GetMultiSeq what the consumer takes between two
+	// windows of keys counts, too.
 	Duration time.Duration
 }
 
@@ -96,9 +98,9 @@ func (h *Hooks) started(ctx context.Context, info OpInfo) observed {
 	return o
 }
 
-func (o *observed) ended(result OpResult) {
+func (o *observed) ended(result OpResult, at time.Time) {
 	if o.hooks.OpEnded != nil {
-		result.Duration = time.Since(o.start)
+		result.Duration = at.Sub(o.start)
 		o.hooks.OpEnded(o.ctx, o.info, result)
 	}
 }
@@ -115,7 +117,7 @@ func (s *server) askObserved(ctx context.Context, h *Hooks, req *link.Request) (
 	if err == nil {
 		result.Hits = info.Keys
 	}
-	o.ended(result)
+	o.ended(result, time.Now())
 	return reply, err
 }
 
@@ -153,6 +155,7 @@ func (b *batch) started(ctx context.Context) []watch {
 		if b.mixed {
 			info.Op = "pipeline"
 		}
+		share.Timed = true
 		watches[i].observed = h.started(ctx, info)
 	}
 	return watches
@@ -167,7 +170,10 @@ func (b *batch) ended(watches []watch) {
 		if n := len(share.Replies); share.Err != nil && n < len(share.Keys)+len(share.Reqs) {
 			w.result.Err = b.servers[i].failure(b.ctx, b.operation(i, n), share.Err)
 		}
-		w.ended(w.result)
+		if share.Ended.IsZero() { // it was not even asked
+			share.Ended = time.Now()
+		}
+		w.ended(w.result, share.Ended)
 	}
 }
 

@@ -185,6 +185,28 @@ func TestHooksSeeEachServerOfABatch(t *testing.T) {
 	assert.NotContains(t, w.text.String(), string(stamp("a", 10)))
 }
 
+// Each server of a batch has its own duration, though its caller has but one.
+func TestHooksSeeTheDurationOfEachServer(t *testing.T) {
+	slow := fakeServer(t, func(c *fakeConn) {
+		for words := c.next(); words != nil; words = c.next() {
+			time.Sleep(time.Second)
+			io.WriteString(c, "EN "+opaque(words)+"\r\n")
+		}
+	})
+	addresses := []string{embedded(t, 1)[0], slow}
+	keys := strings.Split("abcdefgh", "")
+	groups := byServer(t, addresses, keys)
+	c := newClient(t, addresses...)
+	durations := map[string]time.Duration{}
+	c.Hooks = &memcache.Hooks{OpEnded: func(_ context.Context, op memcache.OpInfo, result memcache.OpResult) {
+		durations[op.Server] = result.Duration
+	}}
+	_, err := c.GetMulti([]string{groups[addresses[0]][0], groups[slow][0]})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, durations[slow], time.Second)
+	assert.Less(t, durations[addresses[0]], durations[slow]-100*time.Millisecond)
+}
+
 // A stream that its consumer leaves has ended, too.
 func TestHooksSeeTheEndOfAStream(t *testing.T) {
 	c, ctx := newClient(t, embedded(t, 1)...), context.Background()

@@ -3,10 +3,12 @@ package link
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -227,4 +229,43 @@ func TestNoHelperWhereWritesDoNotBlock(t *testing.T) {
 	assert.NotContains(t, string(stacks), "created by github.com/vaquero-cache/memcache/internal/link.(*conn)")
 	close(release)
 	require.NoError(t, <-gathered)
+}
+
+// Each share of a batch has an end of its own.
+func TestEndsOfShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after := func(pause time.Duration) func(*peer) {
+			return func(p *peer) {
+				for a := p.next(); a != nil; a = p.next() {
+					time.Sleep(pause)
+					p.say(a.answer())
+				}
+			}
+		}
+		quick, slow := onPipe(t, time.Second, after(100*time.Millisecond)), onPipe(t, time.Second, after(300*time.Millisecond))
+		stopped := onPipe(t, time.Second, silent)
+		dead := newDialer(t, time.Second, func(context.Context) (net.Conn, error) { return nil, errRefusedDial })
+		var shares []*Share
+		for _, l := range []*Link{dead.Link, quick.Link, slow.Link, stopped.Link, quick.Link} {
+			shares = append(shares, &Share{Link: l, Keys: []string{"a"}, Timed: true})
+		}
+		start := time.Now()
+		Gather(context.Background(), shares)
+		for i, want := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second} {
+			assert.InDelta(t, want, shares[i].Ended.Sub(start), 2*float64(grace), i)
+		}
+
+		var stream Stream
+		streamed := []Share{{Link: quick.Link, Keys: numbered(2*windowRequests + 1), Timed: true}}
+		quick.scripts[0] = healthy
+		require.NoError(t, quick.Close())
+		start = time.Now()
+		stream.Run(context.Background(), streamed, func(_, at int, _ *Reply) bool {
+			if at == 0 {
+				time.Sleep(time.Minute)
+			}
+			return true
+		})
+		assert.InDelta(t, time.Minute, streamed[0].Ended.Sub(start), 2*float64(grace))
+	})
 }

@@ -21,6 +21,11 @@ type Share struct {
 	Replies []Reply
 	Err     error
 
+	// Timed has Gather set Ended: when the last reply was taken, or the share
+	// failed.
+	Timed bool
+	Ended time.Time
+
 	buf     []Reply // Replies grows in it
 	sent    int     // requests sent, that is where the window ends
 	conn    *conn
@@ -68,9 +73,11 @@ func Gather(ctx context.Context, shares []*Share) {
 	// A batch that waits in line holds no place meanwhile, or two of them could
 	// wait for each other's server.
 	for _, s := range late {
-		if s.Err = s.Link.enter(ctx); s.Err == nil {
-			perform(ctx, []*Share{s})
+		if err := s.Link.enter(ctx); err != nil {
+			s.fail(err)
+			continue
 		}
+		perform(ctx, []*Share{s})
 	}
 }
 
@@ -129,6 +136,7 @@ func (s *Share) settle(ctx context.Context) {
 			s.Replies[at] = Reply{Status: Refused, Err: again.Err}
 		}
 	}
+	s.end()
 }
 
 // note collects the replies of a window asked in classic lines that are in
@@ -193,9 +201,13 @@ func (s *Share) afterDial(ctx context.Context) {
 
 func (s *Share) len() int { return len(s.Keys) + len(s.Reqs) } // one is empty
 
-// next prepares the window behind the replies that are there.
+// next prepares the window behind the replies that are there, if more are due.
 func (s *Share) next() {
 	from := len(s.Replies)
+	if s.call = nil; from == len(s.buf) {
+		s.end()
+		return
+	}
 	s.sent = min(from+windowRequests, s.len())
 	bytes := 0
 	for i := from; i < min(s.sent, len(s.Reqs)); i++ {
@@ -242,13 +254,10 @@ func (s *Share) cut() {
 		return
 	}
 	k.recycle()
-	s.call = nil
 	at := len(s.Replies)
 	s.Replies = s.buf[:at+1]
 	s.Replies[at] = Reply{Status: Refused, Err: ErrUnsupported}
-	if len(s.Replies) < len(s.buf) {
-		s.next()
-	}
+	s.next()
 }
 
 // await ends the window under way and sends the next.
@@ -288,11 +297,18 @@ func (s *Share) await(ctx context.Context) {
 			s.arena = new(Arena)
 		}
 	}
-	s.call = nil
-	if len(s.Replies) < len(s.buf) {
-		s.next()
-	}
+	s.next()
 	s.send(ctx)
 }
 
-func (s *Share) fail(err error) { s.call, s.Err = nil, alsoSent(err, s.before) }
+func (s *Share) fail(err error) {
+	s.call, s.Err = nil, alsoSent(err, s.before)
+	s.end()
+}
+
+// end notes when s ended.
+func (s *Share) end() {
+	if s.Timed {
+		s.Ended = time.Now()
+	}
+}

@@ -74,6 +74,7 @@ func (s *Stream) settle(i int, share *Share) {
 		return
 	}
 	share.Err, share.retried = round.Err, share.retried || round.retried
+	share.Ended = round.Ended
 	if !round.Clean() {
 		s.memory[i] = new(Arena)
 		round.buf = nil
@@ -94,7 +95,7 @@ func (s *Stream) ask(i int, share *Share) {
 	}
 	s.memory[i].reset()
 	round.Link, round.Keys = share.Link, rest[:min(n, len(rest))]
-	round.exact, round.arena = true, s.memory[i]
+	round.exact, round.arena, round.Timed = true, s.memory[i], share.Timed
 	s.asked = append(s.asked, round)
 }
 
