@@ -99,10 +99,10 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || n == len(b) {
 			return n, err
 		}
-		defer c.disarmWrite()
-		if k := me.call; k != nil && ctx.Done() != nil {
-			defer c.interruptWrite(ctx, k)()
-		}
+	}
+	defer c.disarmWrite() // last, when nothing sets one any more
+	if k := me.call; c.wire.plain() && k != nil && ctx.Done() != nil {
+		defer c.interruptWrite(ctx, k)()
 	}
 	if !lone {
 		defer c.readWhileBlocked()()
@@ -213,7 +213,8 @@ func (c *conn) armWrite(ctx context.Context, start int64) error {
 }
 
 // disarmWrite takes the write deadline away: the next write that does not wait
-// would fail by it.
+// would fail by it, and so would what crypto/tls writes while it reads, such as
+// the answer to a new key, after which it writes no more.
 func (c *conn) disarmWrite() {
 	c.mu.Lock()
 	c.writeArmed = false

@@ -470,6 +470,41 @@ func TestDripIsNoProgressForABatch(t *testing.T) {
 	})
 }
 
+// rekeying writes while it reads, as crypto/tls does when the server sends a new
+// key.
+type rekeying struct{ net.Conn }
+
+func (c rekeying) Read(b []byte) (n int, err error) {
+	if n, err = c.Conn.Read(b); err == nil {
+		_, err = io.WriteString(c.Conn, "rekeyed\r\n")
+	}
+	return n, err
+}
+
+// The deadline of a write is over when the write is.
+func TestConnectionsMayWriteWhileTheyRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := onPipe(t, limit, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				time.Sleep(limit - 10*time.Millisecond)
+				go p.say(a.answer())
+				if a = p.next(); a == nil || a.words[0] != "rekeyed" {
+					return
+				}
+			}
+		})
+		dial := s.cfg.Dial
+		s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+			nc, err := dial(ctx)
+			return rekeying{nc}, err
+		}
+		s.cfg.WriteTimeout = func() time.Duration { return limit / 10 }
+		s.wantValue(t, "a")
+		s.wantValue(t, "b")
+		assert.EqualValues(t, 1, s.dials.Load())
+	})
+}
+
 // A server that a batch turns to late, after half of its time, has the other
 // half and no more.
 func TestBatchThatTurnsLateGrantsTheRest(t *testing.T) {
