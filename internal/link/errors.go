@@ -24,6 +24,9 @@ var (
 	// errUnasked is a reply while no call waits for one.
 	errUnasked = errors.New("reply without a request")
 
+	// errLongReply is a reply longer than any of its kind.
+	errLongReply = errors.New("reply is too long")
+
 	// errRefused closes a connection after an error line that leaves it unclear
 	// where the next reply begins.
 	errRefused = errors.New("connection closed after an error line")

@@ -90,7 +90,7 @@ func TestLogInVerdicts(t *testing.T) {
 		"STOREDuser pass word\r\n":                         errMispaired,
 		"HD\r\n":                                           errMispaired,
 		"\r\n":                                             errMispaired,
-		"STORED\r\nEN O0\r\n":                              errLong.(*ProtocolError).Err,
+		"STORED\r\nEN O0\r\n":                              errLongReply,
 		"":                                                 io.EOF,
 		"STO":                                              io.EOF,
 	}

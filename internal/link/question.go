@@ -108,4 +108,4 @@ const tlsAlert = "remote error"
 func notAnswer(why error) error { return protocolError("a first question", nil, why) }
 
 // errLong refuses what is longer than an answer can be.
-var errLong = notAnswer(errors.New("more than the answer"))
+var errLong = notAnswer(errLongReply)

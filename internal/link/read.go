@@ -240,6 +240,9 @@ func (c *conn) fill() error {
 		c.w = copy(c.in, c.in[c.r:c.w])
 		c.r = 0
 	}
+	if c.w == len(c.in) { // with one reply, of those that are taken whole
+		return protocolError("a short reply", c.in, errLongReply)
+	}
 	n, err := c.wire.Read(c.in[c.w:])
 	c.w += n
 	return c.heardBytes(n, err)

@@ -5,14 +5,17 @@ import "errors"
 // This file gathers statistics, which come one by one.
 
 // maxStats bounds the statistics in one reply, in bytes of their names and
-// values.
-const maxStats = 16 << 20
+// values and of what it costs to keep each.
+const (
+	maxStats = 16 << 20
+	statCost = 64
+)
 
 var errTooManyStats = errors.New("no end of statistics")
 
 // addStat notes one statistic.
 func (k *call) addStat(name, value []byte) error {
-	if k.stats += len(name) + len(value); k.stats > maxStats {
+	if k.stats += len(name) + len(value) + statCost; k.stats > maxStats {
 		return errTooManyStats
 	}
 	if !k.gone.Load() {
