@@ -85,7 +85,8 @@
 //
 // Client.TLS makes connections private. The certificate of each server must be
 // for the host in its address, as it was given. Client.Auth shows servers a name
-// and a password; those that refuse them fail their keys with ErrAuth.
+// and a password; those that refuse them fail their keys with ErrAuth. The page
+// THREATS.md of the repository says what protects what.
 //
 // # Looking on
 //

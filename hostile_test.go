@@ -387,7 +387,7 @@ func (u *user) decent(err error) bool {
 		late     *memcache.ConnectTimeoutError
 		many     *memcache.MultiError
 	)
-	if strings.Contains(err.Error(), "key-") {
+	if strings.Contains(err.Error(), "key-") && !errors.As(err, &refused) { // which is in the server's own words
 		return false
 	}
 	kind := ""
