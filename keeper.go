@@ -283,12 +283,11 @@ func (h *health) replay(ctx context.Context, keys []string, seq uint64,
 			continue
 		}
 		for i := range replies {
-			if err == nil && replies[i].Status == link.Refused {
-				err = replies[i].Err
+			if refused := replies[i].Err; err == nil && refused != nil && !errors.Is(refused, link.ErrUnsupported) {
+				err = refused
 			}
 		}
-		// A key that the protocol cannot say is not there.
-		if err != nil && !errors.Is(err, link.ErrUnsupported) {
+		if err != nil && !errors.Is(err, link.ErrUnsupported) { // a key that cannot be said is not there
 			return err
 		}
 		h.pay(window, seq)

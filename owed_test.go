@@ -428,3 +428,54 @@ func TestAServerMovesToAnotherAddress(t *testing.T) {
 		assert.Equal(t, "192.0.2.1:2", c.Health()[0].Server)
 	})
 }
+
+// While the list of servers changes under calls, none of them fails, and what is
+// owed to a server that leaves is forgotten with it.
+func TestServersComeAndGoUnderCalls(t *testing.T) {
+	onStage(t, 4, func(t *testing.T, s *stage) {
+		all := make([]string, len(s.servers))
+		for i := range all {
+			all[i] = s.servers[i].Addr()
+		}
+		end := time.Now().Add(10 * time.Second)
+		var wg sync.WaitGroup
+		for w := range 20 {
+			wg.Go(func() {
+				for i := 0; time.Now().Before(end); i++ {
+					key := fmt.Sprintf("%d-%d", w, i%50)
+					switch i % 4 {
+					case 0:
+						assert.NoError(t, s.Set(&memcache.Item{Key: key, Value: []byte("v")}))
+					case 1:
+						_, err := s.Get(key)
+						assert.NoError(t, memcache.Ignore(err, memcache.ErrCacheMiss))
+					case 2:
+						assert.NoError(t, memcache.Ignore(s.Delete(key), memcache.ErrCacheMiss))
+					case 3:
+						_, err := s.GetMulti([]string{key, "a", "b", "c", "d"})
+						assert.NoError(t, err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for n := 0; time.Now().Before(end); n++ {
+			require.NoError(t, s.list.SetServers(all[n%2:2+n%3]...))
+			time.Sleep(7 * time.Millisecond)
+		}
+		wg.Wait()
+		assert.Empty(t, s.states())
+
+		require.NoError(t, s.list.SetServers(all...))
+		key := s.key(t, 3)
+		s.stop(t, 3)
+		requirePending(t, s.Delete(key))
+		require.NoError(t, s.list.SetServers(all[:3]...))
+		s.get(key) // of another server now
+		assert.Len(t, s.Health(), 3)
+		require.NoError(t, s.list.SetServers(all...))
+		h := s.Health()[3]
+		assert.Zero(t, h.Owed)
+		assert.Zero(t, h.Downs, "it is a new one, of which nothing is known")
+	})
+}
