@@ -57,8 +57,10 @@ func (c *Client) getting(keys []string) (*batch, error) {
 		if seen.before(keys, i) {
 			b.spots[i].share = nowhere
 			distinct--
-		} else if err := b.place(i, wire[i]); err != nil {
+		} else if err := b.place(i, wire[i], nil); err != nil {
 			return nil, err
+		} else if b.spots[i].share == nowhere {
+			distinct--
 		}
 	}
 	b.share()
@@ -103,7 +105,7 @@ func (c *Client) doing(reqs []link.Request) (*batch, error) {
 		return nil, err
 	}
 	for i := range reqs {
-		if err := b.place(i, reqs[i].Key); err != nil {
+		if err := b.place(i, reqs[i].Key, &reqs[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -187,11 +189,24 @@ func (b *batch) release() {
 	batches.Put(b)
 }
 
-// place finds the server of operation i.
-func (b *batch) place(i int, wire string) error {
-	s, err := b.client.pickFrom(b.view, b.client.Keys.placed(wire))
+// place finds the server of operation i, which is req, or a get without one. A
+// get that must be a miss is nowhere.
+func (b *batch) place(i int, wire string, req *link.Request) error {
+	c, key := b.client, b.client.Keys.placed(wire)
+	s, err := c.pickFrom(b.view, key)
 	if err != nil {
 		return err
+	}
+	if c.Failover.Mode != FailFast && s.health.refuses() {
+		get := req == nil
+		if get {
+			req = &link.Request{Op: link.Get, Key: wire}
+		}
+		blind := false
+		if s, blind = c.instead(b.view, s, key, req); blind && get {
+			b.spots[i].share = nowhere
+			return nil
+		}
 	}
 	n := b.shareOf(s)
 	b.spots[i] = spot{share: n, at: b.sizes[n]}
@@ -277,7 +292,9 @@ func (b *batch) answered(watched []watchedShare) {
 			continue
 		}
 		if share.Err != nil {
-			share.Err = s.health.missed(share.Err, share.Reqs[len(share.Replies):])
+			missed := share.Reqs[len(share.Replies):]
+			share.Err = s.health.missed(share.Err, missed)
+			b.deleteElsewhere(s, missed)
 		}
 		if s.health.word.Load()&wordOwing != 0 {
 			b.confirm(i, ticket)
@@ -286,6 +303,21 @@ func (b *batch) answered(watched []watchedShare) {
 			s.health.emptied(ticket)
 		}
 	}
+}
+
+// deleteElsewhere deletes on other servers what s has missed, if they may have
+// taken it over.
+func (b *batch) deleteElsewhere(s *server, missed []link.Request) {
+	if b.client.Failover.Mode == FailFast || !s.health.refuses() || s.client != b.client {
+		return
+	}
+	var keys []string
+	for i := range missed {
+		if missed[i].Op == link.Delete {
+			keys = append(keys, missed[i].Key)
+		}
+	}
+	b.client.deleteElsewhere(b.ctx, b.view, s, keys)
 }
 
 // refuse fails all shares with err, before anything is sent.

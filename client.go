@@ -109,7 +109,8 @@ type Client struct {
 	mu      sync.RWMutex
 	servers map[serverName]*server // guarded by mu
 	healths map[string]*health     // by identity; guarded by mu
-	slots   int                    // of all servers there have been; guarded by mu
+	slots   *atomic.Int64          // of all servers there have been, those of spare among them
+	spare   *Client                // of the servers of FailoverSettings.Gutter, once used; guarded by mu
 }
 
 // New returns a Client that spreads keys over the given servers as gomemcache
@@ -135,7 +136,7 @@ func New(server ...string) *Client {
 // Continuum, a ServerList that is kept at hand to change it, or a selector of
 // another package.
 func NewFromSelector(ss ServerSelector) *Client {
-	return &Client{selector: ss, base: time.Now()}
+	return &Client{selector: ss, base: time.Now(), slots: new(atomic.Int64)}
 }
 
 // Close closes the connections of the client. Calls under way fail with an
@@ -146,6 +147,7 @@ func (c *Client) Close() error {
 	c.background.stop()
 	defer c.background.allow()
 	c.mu.RLock()
+	spare := c.spare
 	open := make([]*server, 0, len(c.servers))
 	for _, s := range c.servers {
 		open = append(open, s)
@@ -153,6 +155,9 @@ func (c *Client) Close() error {
 	c.mu.RUnlock()
 	for _, s := range open {
 		s.link.Close()
+	}
+	if spare != nil {
+		spare.Close()
 	}
 	return nil
 }

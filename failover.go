@@ -37,6 +37,32 @@ import (
 // that succeeds is final: an older write of this client that may still be on its
 // way is waited for, for Client.Timeout at the most.
 type FailoverSettings struct {
+	// Mode says who takes the operations of a server that is down. See
+	// FailoverMode.
+	Mode FailoverMode
+
+	// Gutter picks the servers of mode Gutter: a small pool of their own. Its
+	// servers fail fast.
+	Gutter ServerSelector
+
+	// MaxHops is how many servers beyond its own an operation may go to in mode
+	// NextServer, those that are down counted. 0 means 2.
+	MaxHops int
+
+	// MaxTTL bounds how long an item lives that was stored in the place of
+	// another server, whatever its Expiration. 0 or less means 30 s; parts of a
+	// second count as a whole one.
+	MaxTTL time.Duration
+
+	// Conditional lets Add, Replace, CompareAndSwap, Append, Prepend, Increment
+	// and Decrement go to other servers, too, which do not know the item.
+	Conditional bool
+
+	// MaxDownShare is the share of the servers up to which operations go to
+	// others: if more are down, all of theirs fail at once. 0 or less means 0.5,
+	// and 1 that they always do.
+	MaxDownShare float64
+
 	// HardFailures and SoftFailures are how many failures in a row take a server
 	// down. 0 means 1 and 3, negative means that they never do.
 	HardFailures, SoftFailures int
@@ -114,6 +140,7 @@ type verdict struct {
 	flaps      int   // times in a row that it went down soon after its return
 	returned   int64 // when it came up; meaningless unless it has been down
 	wasDown    bool
+	returns    int   // how often it came up
 	due        int64 // when the next probe may start, while down
 }
 
@@ -206,6 +233,7 @@ func (v *verdict) postponed(now int64) {
 
 func (v *verdict) up(now int64) {
 	v.state, v.returned = ServerUp, now
+	v.returns++
 	v.hard, v.soft, v.attempts = 0, 0, 0
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/internal/link"
 )
 
 // The settings say how many failures in a row take a server down.
@@ -225,5 +227,52 @@ func TestVerdictByRandomEvents(t *testing.T) {
 			require.Equal(t, state, v.state)
 			require.Equal(t, hard > 0 || soft > 0, v.counting())
 		}
+	}
+}
+
+// What is stored in the place of another server lives for MaxTTL at the most.
+func TestBoundedExpiration(t *testing.T) {
+	now := int32(time.Now().Unix())
+	half := FailoverSettings{MaxTTL: 1500 * time.Millisecond}
+	for _, tt := range []struct {
+		name       string
+		set        FailoverSettings
+		expiration int32
+		want       int32
+	}{
+		{"for ever", FailoverSettings{}, 0, 30},
+		{"shorter", FailoverSettings{}, 10, 10},
+		{"longer", FailoverSettings{}, 3600, 30},
+		{"the longest relative one", FailoverSettings{}, maxRelativeTTL, 30},
+		{"at once", FailoverSettings{}, -1, -1},
+		{"at a time that is far", FailoverSettings{}, now + 3600, 30},
+		{"at a time that is near", FailoverSettings{}, now + 10, now + 10},
+		{"at a time that has passed", FailoverSettings{}, now - 10, now - 10},
+		{"parts of a second", half, 0, 2},
+		{"more than can be said", FailoverSettings{MaxTTL: 1000 * time.Hour}, 0, maxRelativeTTL},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, tt.want, tt.set.bounded(tt.expiration))
+		})
+	}
+}
+
+// Which operations go elsewhere, one by one.
+func TestPolicyOfOperations(t *testing.T) {
+	var set FailoverSettings
+	want := map[link.Op]policy{
+		link.Get: reads, link.Inspect: reads, link.GetAndTouch: touches, link.Touch: touches, link.Set: writes,
+	}
+	for op := link.Get; op <= link.Stats; op++ {
+		assert.Equal(t, want[op], set.policyOf(op), op.String())
+	}
+	set.Conditional = true
+	for _, op := range []link.Op{
+		link.Add, link.Replace, link.Append, link.Prepend, link.CompareAndSwap, link.Increment, link.Decrement,
+	} {
+		want[op] = writes
+	}
+	for op := link.Get; op <= link.Stats; op++ {
+		assert.Equal(t, want[op], set.policyOf(op), op.String())
 	}
 }

@@ -58,6 +58,7 @@ type ServerHealth struct {
 	FastFailures uint64 // calls and shares of batches that failed at once
 	Probes       uint64
 	ProbesFailed uint64
+	Failovers    uint64 // operations that other servers were given in its place
 
 	// Owed is how many keys are to be deleted on the server because it missed a
 	// change of theirs, Overflowed that there were more than could be remembered.
@@ -275,7 +276,8 @@ func (h *health) snapshot() ServerHealth {
 }
 
 // Health returns what the client holds of each server that the selector has, in
-// its order. It asks no server. It is nil when the selector fails.
+// its order, then of those of FailoverSettings.Gutter once they have been used.
+// It asks no server.
 func (c *Client) Health() []ServerHealth {
 	var list []ServerHealth
 	var seen []*health
@@ -287,6 +289,12 @@ func (c *Client) Health() []ServerHealth {
 		}
 		return nil
 	})
+	c.mu.RLock()
+	spare := c.spare
+	c.mu.RUnlock()
+	if spare != nil {
+		list = append(list, spare.Health()...)
+	}
 	return list
 }
 

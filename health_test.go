@@ -26,6 +26,7 @@ type stage struct {
 	*memcache.Client
 	servers []*memcachetest.Server
 	list    *memcache.ServerList
+	others  memcachetest.Servers // that are not in the list
 
 	dials, now, most atomic.Int32 // made; under way, and how many at once
 
@@ -56,7 +57,7 @@ func onStage(t *testing.T, n int, f func(t *testing.T, s *stage)) {
 			s.most.Store(max(s.most.Load(), s.now.Add(1)))
 			defer s.now.Add(-1)
 			time.Sleep(time.Millisecond)
-			nc, err := servers.Dial(ctx, network, address)
+			nc, err := append(slices.Clone(servers), s.others...).Dial(ctx, network, address)
 			if err != nil {
 				return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 			}

@@ -23,7 +23,14 @@ func (c *Client) roundTrip(ctx context.Context, req *link.Request) (link.Reply, 
 		return link.Reply{}, err
 	}
 	req.Key = wire
-	return s.ask(ctx, req)
+	if c.Failover.Mode == FailFast {
+		return s.ask(ctx, req)
+	}
+	reply, err := s.ask(ctx, req)
+	if err != nil && s.health.refuses() {
+		return c.failOver(ctx, s, c.Keys.placed(wire), req, err)
+	}
+	return reply, err
 }
 
 // ask performs req on s.

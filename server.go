@@ -141,8 +141,7 @@ func (c *Client) serverLocked(name serverName, addr net.Addr, identity string) *
 	if s := c.servers[name]; s != nil {
 		return s
 	}
-	s := &server{client: c, slot: c.slots, addr: addr}
-	c.slots++
+	s := &server{client: c, slot: int(c.slots.Add(1)) - 1, addr: addr}
 	if h := c.healths[identity]; h != nil {
 		h.moves(s)
 		s.health = h
