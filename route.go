@@ -96,6 +96,8 @@ func (c *Client) instead(v *view, home *server, key string, req *link.Request) (
 		if t.health.refuses() {
 			if p == writes {
 				t.health.refuse(change) // it may hold what it was given before
+			} else if t.health.outdated() { // and the next one what it was given in this one's place
+				return home, true
 			}
 			continue
 		}

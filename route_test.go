@@ -145,6 +145,12 @@ func TestAServerThatWasPassedOver(t *testing.T) {
 		s.back(t, holder)
 		_, err := s.Get(key)
 		assert.Equal(t, memcache.ErrCacheMiss, err, "it was owed that")
+		mustSet(t, s.Client, key, "third")
+		s.servers[holder].Stop()
+		time.Sleep(time.Second)
+		s.get(s.key(t, holder))
+		item, err := s.Get(key)
+		assert.Equal(t, memcache.ErrCacheMiss, err, "%v: the one behind it knows only what is older", item)
 	})
 }
 
