@@ -48,6 +48,10 @@ func TestTables(t *testing.T) {
 			again.Reset()
 			require.NoError(t, vbench(t.Context(), []string{"show", "-brief", raw, raw}, &again, &progress))
 			assert.Contains(t, again.String(), "### ")
+			again.Reset()
+			require.NoError(t, vbench(t.Context(), []string{"show", "-against", raw, raw}, &again, &progress))
+			assert.Contains(t, again.String(), "## Change against "+raw)
+			assert.NotContains(t, again.String(), "**", "nothing has changed")
 			checkRounds(t, raw)
 		})
 	}
@@ -74,6 +78,29 @@ func checkRounds(t *testing.T, raw string) {
 	}
 }
 
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	var out, progress strings.Builder
+	raw := filepath.Join(dir, "micro-1.json")
+	require.NoError(t, vbench(t.Context(), []string{"micro", "-smoke", "-json", raw}, &out, &progress))
+	out.Reset()
+	require.NoError(t, vbench(t.Context(), []string{"report", "-plots", filepath.Join(dir, "plots"), dir}, &out, &progress))
+	for _, has := range []string{"## What stands", "parse a binary header, ns | at most 5", "## codec and ring alone"} {
+		assert.Contains(t, out.String(), has)
+	}
+	out.Reset()
+	require.NoError(t, vbench(t.Context(), []string{"report", "-against", dir, dir}, &out, &progress))
+	assert.Contains(t, out.String(), "## Change against "+dir)
+}
+
+func TestProfile(t *testing.T) {
+	realserver.Start(t, realserver.Config{}).Close() // skips where there is none
+	var out, progress strings.Builder
+	require.NoError(t, vbench(t.Context(), []string{"profile", "-servers", "2", "-time", "500ms"}, &out, &progress))
+	assert.Contains(t, out.String(), "## Processor time of GetMulti, 2 × 100 keys, vaquero")
+	assert.Contains(t, out.String(), "| write |")
+}
+
 func TestMistakes(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no table":         nil,
@@ -88,6 +115,15 @@ func TestMistakes(t *testing.T) {
 		"unknown group":    {"micro", "-only", "what"},
 		"nothing to show":  {"show", "-brief"},
 		"file not there":   {"show", "/nowhere/raw.json"},
+		"no such rate":     {"open", "-rates", "0"},
+		"no such share":    {"getmulti", "-hits", "101"},
+		"no such trip":     {"getmulti", "-trips", "soon"},
+		"unknown way":      {"routing", "-ops", "touch"},
+		"nothing older":    {"show", "-against", "/nowhere/raw.json", "/nowhere/raw.json"},
+		"no folder":        {"report"},
+		"no rounds there":  {"report", "/nowhere"},
+		"nobody's time":    {"profile", "-client", "nobody"},
+		"not our process":  {"profile", "-client", "dalli"},
 		"nothing to write": {"micro", "-only", "build", "-rounds", "1", "-slice", "1ms", "-json", "/nowhere/raw.json"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ package contender
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
@@ -30,6 +31,9 @@ type Target struct {
 	// Timeout is what clients are given as theirs; 0 means far more than a loaded machine
 	// should need, so that a slow operation is measured and not failed.
 	Timeout time.Duration
+
+	// TLS is for this project's client, which then needs no Dial that does the same.
+	TLS *tls.Config
 
 	// Dial connects to an address. nil means by TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -19,6 +19,9 @@ func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
 		c = memcache.NewFromSelector(t.Selector)
 	}
 	c.Timeout, c.DialContext, c.Protocol = t.Timeout, t.Dial, p
+	if t.TLS != nil {
+		c.DialContext, c.TLS = nil, t.TLS
+	}
 	return c
 }
 

@@ -5,6 +5,7 @@ package fleet
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"os"
@@ -28,6 +29,7 @@ const ioTimeout = 10 * time.Second
 type Fleet struct {
 	servers []*realserver.Server
 	control []*control
+	tls     *tls.Config
 	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: plain TCP
 	dir     string                                                               // ours; may be empty
 }

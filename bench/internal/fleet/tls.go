@@ -38,9 +38,12 @@ func StartTLS(ctx context.Context, n int, args ...string) (_ *Fleet, err error) 
 		return nil, err
 	}
 	config := &tls.Config{RootCAs: pool, ServerName: serverName, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
-	f := &Fleet{dir: dir, dial: (&tls.Dialer{Config: config}).DialContext}
+	f := &Fleet{dir: dir, tls: config, dial: (&tls.Dialer{Config: config}).DialContext}
 	return f, f.start(ctx, n, append([]string{"-Z", "-o", "ssl_chain_cert=" + cert, "-o", "ssl_key=" + key}, args...))
 }
+
+// TLS is what a client needs for the servers of a fleet that speaks TLS.
+func (f *Fleet) TLS() *tls.Config { return f.tls }
 
 // Dial connects to a server of a fleet that speaks TLS; it is nil for others.
 func (f *Fleet) Dial() func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -60,6 +60,7 @@ func (t *secured) work(ctx context.Context, s *Session) error {
 			row.Contenders = append(row.Contenders, c)
 		}
 		target.Addrs, target.Dial = secure.Addrs(servers), secure.Dial()
+		target.TLS = secure.TLS()
 		for _, c := range s.contenders(what, work, t.kinds, target, t.set) {
 			c.Name += "/" + overTLS
 			row.Contenders = append(row.Contenders, c)
