@@ -173,13 +173,13 @@ func allHolds() []hold {
 
 	for _, way := range micro.Ways {
 		if way != micro.RouteTable {
-			add(hold{what: "placing 100,000 keys, " + way + "'s p25 × the bucketed table's, worst of 4 rows", table: "cache",
+			add(hold{what: "placing 100,000 keys by " + way + ", p25 × the bucketed table, worst of 4 rows", table: "cache",
 				rows:   []string{"place keys, Zipf, caches of 100000", "place keys, uniform, caches of 100000", "place keys, Zipf, caches of 10000", "place keys, uniform, caches of 10000"},
 				client: way, figure: report.P25, base: micro.RouteTable, limit: atLeast(1)})
 		}
 	}
 	for _, way := range []string{micro.RouteSplit, micro.RouteHash, micro.RouteBoth} {
-		add(hold{what: "whole operations with the " + way + ", speed × the bucketed table (from 1.2 on it would be shipped)", table: "cache",
+		add(hold{what: "whole operations by " + way + ", speed × the bucketed table (from 1.2 on it would be shipped)", table: "cache",
 			rows:   []string{"9 whole GETs to a SET, Zipf, 1 caller, 4 servers", "9 whole GETs to a SET, Zipf, 64 callers, 4 servers"},
 			client: way, figure: report.Speed, base: micro.RouteTable, limit: atMost(1.2)})
 	}

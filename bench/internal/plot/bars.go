@@ -77,6 +77,11 @@ func (p *Bars) SVG() []byte {
 		c.text(at(x), bottom+20, 11, "middle", soft, figure(x))
 	}
 	c.text((labelEnd+barsEnd)/2, bottom+40, 12, "middle", soft, p.Axis)
+	type value struct {
+		x, y float64
+		text string
+	}
+	var values []value
 	y := top
 	place := map[string]int{}
 	for _, g := range p.Groups {
@@ -99,13 +104,16 @@ func (p *Bars) SVG() []byte {
 				}
 				end = max(end, at(b.Q3))
 			}
-			c.text(end+6, middle+4, 12, "start", ink, figure(b.Value))
+			values = append(values, value{end + 6, middle + 4, figure(b.Value)})
 			y += barStep
 		}
 	}
 	if p.Line > 0 {
 		c.line(at(p.Line), top+8, at(p.Line), bottom+4, floorInk, 1.4, `stroke-dasharray="5 3"`)
 		c.text(at(p.Line), top+4, 11, "middle", floorInk, p.LineName)
+	}
+	for _, v := range values { // on top of the line
+		c.text(v.x, v.y, 12, "start", ink, v.text, `stroke="`+background+`"`, `stroke-width="3"`, `paint-order="stroke"`)
 	}
 	c.height = bottom + 56
 	return c.svg(fmt.Sprintf("%s. %s", p.Title, p.Subtitle))

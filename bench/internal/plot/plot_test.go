@@ -60,7 +60,7 @@ func TestAxes(t *testing.T) {
 	places := []float64{10, 12, 100, 11}
 	apart(places, 15)
 	assert.Equal(t, []float64{10, 40, 100, 25}, places)
-	for x, want := range map[float64]string{0: "0", 1.25: "1.25", 12.34: "12.3", 123.4: "123", 12345: "12 k", 2.5e6: "2.5 M"} {
+	for x, want := range map[float64]string{0: "0", 1.25: "1.25", 12.34: "12.3", 123.4: "123", 12345: "12.3 k", 2.5e6: "2.5 M"} {
 		assert.Equal(t, want, figure(x))
 	}
 }

@@ -21,25 +21,24 @@ const (
 	background = "#ffffff"
 )
 
-// palette are colours that are told apart by those who see few of them, too.
-var palette = []string{"#0b6e99", "#e08e2b", "#5f8f3e", "#8a5ea8", "#c2566b", "#4aa3a2", "#9a7b4f", "#7d8794"}
+// palette are the colours of all others.
+var palette = []string{"#4aa3a2", "#8a5ea8", "#c2566b", "#7d8794"}
 
-// colourOf is the colour of a name: fixed for those that are in every plot, so that one
-// looks the same in all.
+// colours are those of names that stand in several plots, so that one looks the same in
+// all.
+var colours = map[string]string{
+	"vaquero": "#0b6e99", "vaquero-func": "#58a6c4", "gomemcache": "#e08e2b", "quangtung": "#5f8f3e", "grafana": "#9a7b4f",
+	"libmemcached": "#8a5ea8", "pylibmc": "#c2566b", "dalli": "#7a2e3b",
+	"floor-meta": "#aab2bd", "floor-classic": "#aab2bd", "floor-echo": "#c9ced6",
+}
+
+// colourOf is the colour of a contender, "client" or "client/way".
 func colourOf(name string, place int) string {
-	switch strings.SplitN(name, "/", 2)[0] {
-	case "vaquero":
-		return palette[0]
-	case "vaquero-func":
-		return "#58a6c4"
-	case "gomemcache":
-		return palette[1]
-	case "quangtung":
-		return palette[2]
-	case "floor-meta", "floor-classic", "floor-echo":
-		return "#aab2bd"
+	client, _, _ := strings.Cut(name, "/")
+	if c, ok := colours[client]; ok {
+		return c
 	}
-	return palette[(3+place)%len(palette)]
+	return palette[place%len(palette)]
 }
 
 // canvas collects shapes.
@@ -118,7 +117,7 @@ func figure(x float64) string {
 	case a >= 1e6:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", x/1e6), ".0") + " M"
 	case a >= 1e4:
-		return fmt.Sprintf("%.0f k", x/1e3)
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", x/1e3), ".0") + " k"
 	case a >= 100 || x == math.Trunc(x):
 		return fmt.Sprintf("%.0f", x)
 	case a >= 10:

@@ -95,6 +95,13 @@ func (s *Session) skip(format string, args ...any) {
 	}
 }
 
+// shorter is the same session with slices divided by n.
+func (s *Session) shorter(n int) *Session {
+	divided := *s
+	divided.Slice = max(1, s.Slice/time.Duration(n))
+	return &divided
+}
+
 // measure runs a row and puts it in the report. An error of a contender ends the
 // row alone; the error returned is that of ctx, or that a contender hangs.
 func (s *Session) measure(ctx context.Context, row run.Row) error {
