@@ -19,6 +19,10 @@ import (
 	"github.com/vaquero-cache/memcache/bench/internal/workload"
 )
 
+// fewestCalls are made however long they take: on a loaded machine a short time may
+// see no sample.
+const fewestCalls = 2000
+
 // measureBudget calls for a while under the profiler and writes the shares.
 func measureBudget(ctx context.Context, args []string, out, progress io.Writer) error {
 	fs := flag.NewFlagSet("vbench profile", flag.ContinueOnError)
@@ -63,7 +67,7 @@ func measureBudget(ctx context.Context, args []string, out, progress io.Writer) 
 		return err
 	}
 	calls := int64(0)
-	for start := time.Now(); err == nil && time.Since(start) < *length; calls++ {
+	for start := time.Now(); err == nil && (time.Since(start) < *length || calls < fewestCalls); calls++ {
 		if err = context.Cause(ctx); err != nil {
 			break
 		}
