@@ -35,7 +35,11 @@ import (
 // soon as what may still be on its way to the server has come to an end. Calls
 // that are answered by such a promise fail with ErrInvalidationPending. A Delete
 // that succeeds is final: an older write of this client that may still be on its
-// way is waited for, for Client.Timeout at the most.
+// way is waited for, for Client.Timeout at the most. That takes connections with a
+// method CloseWrite, or one NetConn that gives such a connection, as those of
+// packages net and crypto/tls have; what lies on others is taken to be over when
+// they are closed. Counters and the like are never deleted for a count that was
+// missed.
 type FailoverSettings struct {
 	// Mode says who takes the operations of a server that is down. See
 	// FailoverMode.

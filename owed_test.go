@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/realserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 	"github.com/vaquero-cache/memcache/ring"
 )
@@ -478,4 +479,69 @@ func TestServersComeAndGoUnderCalls(t *testing.T) {
 		assert.Zero(t, h.Owed)
 		assert.Zero(t, h.Downs, "it is a new one, of which nothing is known")
 	})
+}
+
+// In each protocol: a server is found back, asked how long it has run, emptied,
+// and makes up for what it missed.
+func TestTheReturnInEachProtocol(t *testing.T) {
+	for name, p := range map[string]memcache.Protocol{
+		"auto": memcache.Auto, "meta": memcache.Meta, "classic": memcache.Classic, "binary": memcache.Binary,
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 1, func(t *testing.T, s *stage) {
+				s.Protocol = p
+				s.Failover.JournalKeys, s.Failover.Overflow = 2, memcache.FlushServer
+				s.Keys.AnyBytes = true
+				for round := range 2 { // in the second, more is missed than is remembered
+					for i := range 4 {
+						mustSet(t, s.Client, fmt.Sprint(i), "old")
+					}
+					s.stop(t, 0)
+					for i := range 2 + round {
+						requirePending(t, s.Delete(fmt.Sprint(i)))
+					}
+					if round == 0 {
+						require.NoError(t, s.SetServerState(s.servers[0].Addr(), memcache.ServerForcedDown))
+						require.NoError(t, s.Restore(s.servers[0].Addr()))
+					}
+					s.back(t, 0)
+					for i := range 4 {
+						err := s.get(fmt.Sprint(i))
+						assert.Equal(t, i < 2 || round > 0, err != nil, "%d %v", i, err)
+					}
+				}
+				s.stop(t, 0)
+				requirePending(t, s.Delete("a key of any bytes"))
+				s.back(t, 0)
+				assert.Zero(t, s.Health()[0].Owed)
+			})
+		})
+	}
+}
+
+// A server that started anew, empty, since it went down has nothing to be kept
+// out for.
+func TestAServerThatStartedAnewIsOwedNothing(t *testing.T) {
+	server := realserver.Start(t, realserver.Config{})
+	c := newClient(t, server.Addr())
+	c.Failover.JournalKeys = 1
+	c.Failover.ProbeDelay, c.Failover.MaxProbeDelay = 10*time.Millisecond, 10*time.Millisecond
+	mustSet(t, c, "a", "old")
+	server.Stop()
+	for c.Health()[0].State == memcache.ServerUp {
+		c.Get("a")
+	}
+	for _, key := range []string{"a", "b", "c"} {
+		requirePending(t, c.Delete(key))
+	}
+	require.True(t, c.Health()[0].Overflowed)
+	time.Sleep(5 * time.Second) // a server counts whole seconds, from two before its start
+	require.NoError(t, server.Restart(context.Background()))
+	require.Eventually(t, func() bool {
+		_, err := c.Get("a")
+		return err == memcache.ErrCacheMiss
+	}, 20*time.Second, 5*time.Millisecond)
+	h := c.Health()[0]
+	assert.False(t, h.Overflowed)
+	assert.Zero(t, h.Replayed)
 }

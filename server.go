@@ -109,13 +109,7 @@ func (n serverName) identity() string { return n.network + "\x00" + n.address }
 
 // server returns what the client keeps for addr.
 func (c *Client) server(addr net.Addr) *server {
-	if own, ok := c.selector.(placing); ok {
-		if p := own.placed(); p != nil {
-			if v := c.view.Load(); v == nil || v.placed != p {
-				c.follow(p) // which knows the names
-			}
-		}
-	}
+	c.current() // knows the names of servers
 	if own, ok := addr.(*serverAddr); ok {
 		return c.serverNamed(serverName{own.network, own.address}, addr)
 	}
