@@ -73,9 +73,9 @@ type FailoverSettings struct {
 
 	// ProbeDelay is the mean pause before the first probe of a server that went
 	// down. Each further one is 1.6 times as long, up to MaxProbeDelay, and half
-	// as long again for each time that the server went down within 30 seconds of
-	// its return, up to five minutes; each is varied by a half both ways. 0 or
-	// less means 500 ms and 30 s.
+	// as long again for each time that the server went down within MaxProbeDelay
+	// of its return, up to ten times MaxProbeDelay; each is varied by a half both
+	// ways. 0 or less means 500 ms and 30 s.
 	ProbeDelay, MaxProbeDelay time.Duration
 
 	// JournalKeys and JournalBytes bound what is remembered of the changes that
@@ -121,8 +121,7 @@ const (
 
 	probeGrowth  = 1.6
 	flapGrowth   = 1.5
-	flapWindow   = int64(30 * time.Second) // down again within it is a flap
-	maxFlapDelay = 5 * time.Minute
+	maxFlapDelay = 10 // times MaxProbeDelay
 
 	// never is a time that does not come.
 	never = int64(math.MaxInt64)
@@ -164,7 +163,7 @@ func (v *verdict) failed(now int64, hard bool, random float64) bool {
 		!reached(v.soft, v.set.SoftFailures, defaultSoftFailures) {
 		return false
 	}
-	if v.wasDown && now-v.returned < flapWindow {
+	if v.wasDown && now-v.returned < int64(v.set.maxProbeDelay()) {
 		v.flaps++
 	} else {
 		v.flaps = 0
@@ -187,6 +186,12 @@ func (v *verdict) down(due int64) {
 	v.wasDown = true
 }
 
+// maxProbeDelay is the longest pause of a server that does not come back, and
+// how long one must have been back for its next failure to be no flap.
+func (s *FailoverSettings) maxProbeDelay() time.Duration {
+	return positive(s.MaxProbeDelay, defaultMaxProbeDelay)
+}
+
 // delay is the pause before the next probe.
 func (v *verdict) delay(random float64) int64 { return v.set.pause(v.attempts, v.flaps, random) }
 
@@ -194,9 +199,10 @@ func (v *verdict) delay(random float64) int64 { return v.set.pause(v.attempts, v
 // [0, 1).
 func (s *FailoverSettings) pause(attempts, flaps int, random float64) int64 {
 	d := float64(positive(s.ProbeDelay, defaultProbeDelay)) * math.Pow(probeGrowth, float64(attempts))
-	d = min(d, float64(positive(s.MaxProbeDelay, defaultMaxProbeDelay)))
+	longest := float64(s.maxProbeDelay())
+	d = min(d, longest)
 	if flaps > 0 {
-		d = max(d, min(d*math.Pow(flapGrowth, float64(flaps)), float64(maxFlapDelay)))
+		d = min(d*math.Pow(flapGrowth, float64(flaps)), maxFlapDelay*longest)
 	}
 	return int64(d * (0.5 + random))
 }

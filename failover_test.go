@@ -109,6 +109,13 @@ func TestFlapping(t *testing.T) {
 	assert.Equal(t, 500*time.Millisecond, cycle(time.Minute), "it stayed up")
 	assert.Equal(t, 500*time.Millisecond, cycle(29*time.Second))
 	assert.Equal(t, 750*time.Millisecond, cycle(29*time.Second))
+
+	v = verdict{set: FailoverSettings{ProbeDelay: 20 * time.Millisecond, MaxProbeDelay: 100 * time.Millisecond}}
+	for range 20 {
+		cycle(50 * time.Millisecond)
+	}
+	assert.Equal(t, time.Second, cycle(150*time.Millisecond), "ten times MaxProbeDelay")
+	assert.Equal(t, 20*time.Millisecond, cycle(0), "it stayed up")
 }
 
 func TestTheOperatorsWord(t *testing.T) {
@@ -209,7 +216,7 @@ func TestVerdictByRandomEvents(t *testing.T) {
 				default:
 					state = ServerDown
 					require.Greater(t, v.due, now)
-					require.LessOrEqual(t, v.due-now, int64(maxFlapDelay)*3/2)
+					require.LessOrEqual(t, v.due-now, int64(maxFlapDelay*defaultMaxProbeDelay)*3/2)
 				}
 			case 6:
 				state = []ServerState{ServerForcedUp, ServerForcedDown, ServerDraining}[r.IntN(3)]
