@@ -174,6 +174,17 @@ type ConnectTimeoutError struct {
 	Addr net.Addr
 }
 
+// Is reports whether target is ErrInvalidationPending and the server is going to
+// delete the key.
+func (e *ConnectTimeoutError) Is(target error) bool {
+	_, pending := e.Addr.(owingAddr)
+	return pending && target == ErrInvalidationPending
+}
+
+// owingAddr is the Addr of a ConnectTimeoutError by a change whose key is owed:
+// programs build and compare that type by its one field, so it gets no other.
+type owingAddr struct{ net.Addr }
+
 func (e *ConnectTimeoutError) Error() string {
 	return "memcache: connect timeout to " + e.Addr.String()
 }

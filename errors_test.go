@@ -138,6 +138,12 @@ func TestConnectTimeout(t *testing.T) {
 			assert.Equal(t, "192.0.2.1:11211", timeout.Addr.String())
 			assert.EqualError(t, err, "memcache: connect timeout to 192.0.2.1:11211")
 			assert.True(t, isTimeout(err))
+			assert.NotErrorIs(t, err, memcache.ErrInvalidationPending)
+
+			err = c.Delete("key")
+			require.ErrorAs(t, err, &timeout)
+			assert.ErrorIs(t, err, memcache.ErrInvalidationPending)
+			assert.EqualError(t, err, "memcache: connect timeout to 192.0.2.1:11211")
 
 			_, err = c.GetMulti([]string{"key"})
 			assert.ErrorAs(t, err, &timeout)

@@ -12,8 +12,7 @@ import (
 // key will be deleted on its server: a Delete or Set that the server missed, or
 // of which nobody knows whether it was carried out. Until then the server holds
 // what it held, and if it is down it does not serve before. The memory of it is
-// this Client's, and is lost with the process: see Hooks.InvalidationOwed. Only
-// the *ConnectTimeoutError of such a change does not say so.
+// this Client's, and is lost with the process: see Hooks.InvalidationOwed.
 var ErrInvalidationPending = errors.New("memcache: invalidation is pending")
 
 // OverflowPolicy says what becomes of a server that missed more changes than can

@@ -107,6 +107,9 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	case errors.As(err, &nonsense):
 		return &ProtocolError{Op: op.String(), Server: name, Got: nonsense.Got, Err: nonsense.Err, pending: pending}
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
+		if pending {
+			return &ConnectTimeoutError{Addr: owingAddr{s.addr}}
+		}
 		return &ConnectTimeoutError{Addr: s.addr}
 	case errors.As(err, &lost):
 		return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, lost.Err), OutcomeUnknown: lost.Sent && changes(op), pending: pending}
