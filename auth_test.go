@@ -257,18 +257,29 @@ func TestAuthOverTLS(t *testing.T) {
 // Neither what the client prints nor what the hooks see shows a password, even
 // of a server that repeats it.
 func TestAuthIsNeverShown(t *testing.T) {
+	for _, answer := range []string{"ERROR %s", "CLIENT_ERROR %s", "SERVER_ERROR %s", "%s"} {
+		t.Run(answer, func(t *testing.T) { testAuthIsNotShown(t, answer) })
+	}
+}
+
+func testAuthIsNotShown(t *testing.T, answer string) {
 	address := fakeServer(t, func(c *fakeConn) {
 		c.r.ReadString('\n')
 		token, _ := c.r.ReadString('\n')
-		fmt.Fprintf(c, "ERROR %s", token)
+		fmt.Fprintf(c, answer, token)
 	})
 	c := newClient(t, address)
 	c.Auth = right
 	var shown strings.Builder
 	show := func(what any) { fmt.Fprintf(&shown, "%v %+v %#v\n", what, what, what) }
 	c.Hooks = &memcache.Hooks{
-		OpEnded:    func(_ context.Context, _ memcache.OpInfo, r memcache.OpResult) { show(r); show(r.Err) },
-		ConnOpened: func(i memcache.ConnInfo) { show(i); show(i.Err) },
+		OpEnded: func(_ context.Context, _ memcache.OpInfo, r memcache.OpResult) { show(r); show(r.Err) },
+		ConnOpened: func(i memcache.ConnInfo) {
+			show(i)
+			show(i.Err)
+			var nonsense *memcache.ProtocolError
+			assert.Equal(t, answer == "%s", errors.As(i.Err, &nonsense))
+		},
 		ConnClosed: func(i memcache.ConnInfo) { show(i); show(i.Err) },
 	}
 	for range 3 {

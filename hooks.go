@@ -194,7 +194,7 @@ func (b *batch) count(w *watch, i, j int, reply *link.Reply) {
 func (s *server) opened(took time.Duration, err error) {
 	s.health.tell()
 	if h := s.client.Hooks; h != nil && h.ConnOpened != nil {
-		h.ConnOpened(ConnInfo{Server: s.addr.String(), Err: err, Duration: took})
+		h.ConnOpened(ConnInfo{Server: s.addr.String(), Err: s.reason(err), Duration: took})
 	}
 }
 

@@ -31,8 +31,8 @@ const (
 	hostileExchanges = 20_000 // by default; HOSTILE_EXCHANGES says otherwise
 	hostileTimeout   = 100 * time.Millisecond
 
-	// No call takes longer in virtual time, although others on its connection may
-	// make progress: a quarter of a second for each reply of those before it.
+	// No call takes longer, although others on its connection may make progress
+	// that it waits for.
 	hostileBound = time.Minute
 )
 
@@ -41,8 +41,8 @@ const (
 // some over TLS there, and some over sockets. HOSTILE_SEED repeats the rounds of
 // that seed.
 func TestHostileServers(t *testing.T) {
-	total := envInt("HOSTILE_EXCHANGES", hostileExchanges)
-	seed := uint64(envInt("HOSTILE_SEED", int(rand.Uint64()>>1)))
+	total := int(envNumber("HOSTILE_EXCHANGES", hostileExchanges))
+	seed := envNumber("HOSTILE_SEED", rand.Uint64()>>1)
 	t.Logf("HOSTILE_SEED=%d", seed)
 	a := newAuthority(t)
 	cert := a.mustSign(t, tlsServerName)
@@ -72,8 +72,8 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-func envInt(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+func envNumber(name string, otherwise uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
 		return n
 	}
 	return otherwise
