@@ -31,6 +31,11 @@ type consumer struct {
 	// server is the address at which its tests expect memcached. Empty: they run
 	// against fakes of their own.
 	server string
+	// absent are modules that somebody in its graph names, none of its packages
+	// need and the module proxy does not have.
+	absent []string
+	// env is what its tests want to find in the environment.
+	env []string
 	// through is a module, with its version, that hands gomemcache's types on to
 	// this one and changes its import path with it. Empty: none.
 	through, throughVersion string
@@ -80,6 +85,15 @@ var consumers = []consumer{
 		version:  "v1.18.0",
 		packages: []string{"./state/memcached"},
 	},
+	{
+		name:     "Datadog tracing",
+		module:   "gopkg.in/DataDog/dd-trace-go.v1",
+		version:  "v1.55.0", // the last ones hand on to modules of another name
+		packages: []string{"./contrib/bradfitz/gomemcache/memcache"},
+		server:   "localhost:11211",
+		env:      []string{"INTEGRATION=1"},
+		absent:   []string{"inet.af/netaddr"},
+	},
 }
 
 func TestConsumersOfGomemcache(t *testing.T) {
@@ -122,6 +136,11 @@ func (c consumer) test(t *testing.T, moved bool) verdict {
 	dir := copyModule(t, c.module, c.version, changes)
 	if moved {
 		requireOurs(t, dir)
+		for _, module := range c.absent {
+			empty := t.TempDir()
+			write(t, empty, "go.mod", "module "+module+"\n\ngo 1.25.0\n")
+			run(t, dir, "go", "mod", "edit", "-replace", module+"="+empty)
+		}
 		if c.through != "" {
 			through := copyModule(t, c.through, c.throughVersion, changes)
 			run(t, dir, "go", "mod", "edit", "-replace", c.through+"="+through)
@@ -131,7 +150,7 @@ func (c consumer) test(t *testing.T, moved bool) verdict {
 	// What vet thinks of them is their affair.
 	args := append([]string{"test", "-mod=mod", "-vet=off", "-count=1", "-timeout=60s", "-json"}, c.packages...)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), c.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
