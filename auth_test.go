@@ -102,7 +102,7 @@ func TestAuth(t *testing.T) {
 		assert.Equal(t, "is a key like any other", string(mustGet(t, c, "auth").Value))
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Ping(), "on a fresh connection too")
-		assert.EqualValues(t, 2, dials.Load())
+		wantDials(t, c, 2, dials)
 	})
 }
 

@@ -207,7 +207,7 @@ func TestABatchThatLosesItsServerHalfWay(t *testing.T) {
 			c.next()
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	errs := byKey(t, c.AddMulti(itemsOf([]string{"a", "b", "c", "d", "e"}, 10)))
 	assert.Len(t, errs, 2)
 	for _, key := range []string{"d", "e"} {
@@ -259,7 +259,7 @@ func TestGetMultiAsksForAKeyOnce(t *testing.T) {
 		asked[words[1]]++
 		return "VA 1 f0 c1 " + opaque(words) + "\r\nv"
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	var keys []string
 	for i := range 1000 {
 		keys = append(keys, fmt.Sprint("key", i*i%17))

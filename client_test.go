@@ -93,7 +93,7 @@ func TestOutcomesKeepTheConnection(t *testing.T) {
 				require.NoError(t, c.Ping(), "%s of %q", name, key)
 			}
 		}
-		assert.EqualValues(t, 1, dials.Load())
+		wantDials(t, c, 1, dials)
 	})
 }
 
@@ -108,7 +108,7 @@ func TestLateReplyReachesNobody(t *testing.T) {
 			io.WriteString(c, "VA 1 f0 c1 "+opaque(words)+"\r\n"+words[1][:1]+"\r\n")
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	c.Timeout = 200 * time.Millisecond
 	_, err := c.Get("slow")
 	require.True(t, isTimeout(err), "%v", err)
@@ -133,7 +133,7 @@ func TestClosedClientMayBeUsed(t *testing.T) {
 		require.NoError(t, c.FlushAll())
 		_, err := c.Get("key")
 		assert.Equal(t, memcache.ErrCacheMiss, err)
-		assert.EqualValues(t, 3, dials.Load())
+		wantDials(t, c, 3, dials)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestCloseEndsTheConnections(t *testing.T) {
 		}
 		close(ended)
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	_, err := c.Get("key")
 	require.Equal(t, memcache.ErrCacheMiss, err)
 	require.NoError(t, c.Close())
@@ -163,7 +163,7 @@ func TestCloseFailsTheCallsUnderWay(t *testing.T) {
 			waiting <- struct{}{}
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
@@ -204,7 +204,7 @@ func TestMaxIdleConnsRaisesNothing(t *testing.T) {
 		c.MaxIdleConns = n
 		dials := countDials(c)
 		fill(t, c, 200, 10)
-		assert.EqualValues(t, 1, dials.Load(), n)
+		wantDials(t, c, 1, dials)
 	}
 }
 
@@ -220,8 +220,8 @@ func TestClientsMayShareASelector(t *testing.T) {
 		mustSet(t, a, key, key)
 		assert.Equal(t, key, string(mustGet(t, b, key).Value))
 	}
-	assert.EqualValues(t, 2, dialsA.Load())
-	assert.EqualValues(t, 2, dialsB.Load())
+	wantDials(t, a, 2, dialsA)
+	wantDials(t, b, 2, dialsB)
 }
 
 // dialed is what a custom dialer was asked for.

@@ -27,7 +27,7 @@ func TestGetMultiOutlastsTheTimeoutWhileItemsArrive(t *testing.T) {
 			io.WriteString(c, "VA 1 f0 c1 "+opaque(words)+"\r\n"+words[1]+"\r\n")
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	c.Timeout = 8 * pause
 	keys := strings.Split("abcdefghijkl", "")
 	start := time.Now()
@@ -45,7 +45,7 @@ func TestTimeoutIsReadAtEachUse(t *testing.T) {
 			}
 		}
 	})
-	c := newClient(t, silent)
+	c := metaClient(t, silent)
 	_, err := c.Get("key")
 	require.Equal(t, memcache.ErrCacheMiss, err)
 	c.Timeout = 20 * time.Millisecond

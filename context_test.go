@@ -157,13 +157,14 @@ const gaveUpWithin = 5 * time.Millisecond
 func TestACanceledCallReturnsAtOnce(t *testing.T) {
 	asked := make(chan struct{})
 	silent := fakeServer(t, func(c *fakeConn) {
+		c.asked = true // what it is asked is not the question of a new connection
 		for words := c.next(); words != nil; words = c.next() {
 			asked <- struct{}{}
 		}
 	})
 	for name, do := range contextOperations {
 		t.Run(name, func(t *testing.T) {
-			c := newClient(t, silent)
+			c := metaClient(t, silent)
 			soonest := time.Hour
 			for range 50 {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -187,12 +188,13 @@ func TestACanceledCallReturnsAtOnce(t *testing.T) {
 func TestACanceledCallSaysThatItsOutcomeIsUnknown(t *testing.T) {
 	asked := make(chan struct{})
 	address := fakeServer(t, func(c *fakeConn) {
+		c.asked = true // as above
 		for words := c.next(); words != nil; words = c.next() {
 			asked <- struct{}{}
 		}
 	})
 	for name, do := range contextOperations {
-		c := newClient(t, address)
+		c := metaClient(t, address)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- do(ctx, c) }()
@@ -216,7 +218,7 @@ func TestACanceledCallCostsOthersNothing(t *testing.T) {
 			io.WriteString(c, "VA 1 f0 c1 "+opaque(words)+"\r\n"+words[1][:1]+"\r\n")
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	dials := countDials(c)
 	mustGet(t, c, "a")
 
@@ -247,7 +249,7 @@ func TestACanceledCallCostsOthersNothing(t *testing.T) {
 		require.Len(t, pair, 2, pair)
 		assert.Equal(t, pair[0], pair[1])
 	}
-	assert.EqualValues(t, 1, dials.Load())
+	wantDials(t, c, 1, dials)
 }
 
 func TestTheEarlierOfDeadlineAndTimeoutCounts(t *testing.T) {

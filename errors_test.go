@@ -211,7 +211,7 @@ func changes(operation string) bool { return operation != "Get" && operation != 
 // A server that hangs up on a request has not lain idle, so nothing is repeated.
 func TestHangUpIsAnError(t *testing.T) {
 	address := fakeServer(t, func(c *fakeConn) { c.next() })
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	neverDown(c)
 	for name, do := range operations {
 		err := do(c, "key", nil)
@@ -304,7 +304,7 @@ func TestServerErrorTexts(t *testing.T) {
 		"GetMulti":    "memcache: unexpected line in get response: ",
 	}
 	address := replying(t, func([]string) string { return line })
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	dials := countDials(c)
 	for name, do := range operations {
 		err := do(c, "key", []byte("value"))
@@ -324,7 +324,7 @@ func TestServerErrorTexts(t *testing.T) {
 		assert.Equal(t, "out of memory storing object", refusal.Message, name)
 	}
 	assert.ErrorIs(t, c.Ping(), memcache.ErrServerError)
-	assert.EqualValues(t, 1, dials.Load(), "the stream was in step all the time")
+	wantDials(t, c, 1, dials)
 }
 
 func TestCountingWhatIsNoNumberIsAClientError(t *testing.T) {
@@ -357,7 +357,7 @@ func TestNonsenseIsAProtocolErrorAndEndsTheConnection(t *testing.T) {
 	for name, reply := range replies {
 		t.Run(name, func(t *testing.T) {
 			address := replying(t, reply)
-			c := newClient(t, address)
+			c := metaClient(t, address)
 			dials := countDials(c)
 			for _, get := range []func() error{
 				func() error { _, err := c.Get("key"); return err },
@@ -375,7 +375,7 @@ func TestNonsenseIsAProtocolErrorAndEndsTheConnection(t *testing.T) {
 				assert.NotContains(t, err.Error(), "secret")
 				assert.NotErrorIs(t, err, memcache.ErrCacheMiss)
 			}
-			assert.EqualValues(t, 2, dials.Load(), "one connection for each call")
+			wantDials(t, c, 2, dials)
 		})
 	}
 }
@@ -391,7 +391,7 @@ func TestErrorsShowNoKeysAndNoValues(t *testing.T) {
 	}
 	for name, address := range address {
 		t.Run(name, func(t *testing.T) {
-			c := newClient(t, address)
+			c := metaClient(t, address)
 			c.Timeout = 20 * time.Millisecond
 			for name, do := range operations {
 				for err := do(c, "secret", bytes.Repeat([]byte("secret"), 1000)); err != nil; err = errors.Unwrap(err) {

@@ -196,7 +196,7 @@ func TestHooksSeeTheDurationOfEachServer(t *testing.T) {
 	addresses := []string{embedded(t, 1)[0], slow}
 	keys := strings.Split("abcdefgh", "")
 	groups := byServer(t, addresses, keys)
-	c := newClient(t, addresses...)
+	c := metaClient(t, addresses...)
 	durations := map[string]time.Duration{}
 	c.Hooks = &memcache.Hooks{OpEnded: func(_ context.Context, op memcache.OpInfo, result memcache.OpResult) {
 		durations[op.Server] = result.Duration
@@ -244,7 +244,7 @@ func TestHooksSeeConnections(t *testing.T) {
 		}
 	})
 	dead := deadAddress(t)
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	w := watch(t, c)
 	seen := func(opened, closed int) (lastOpened, lastClosed memcache.ConnInfo) {
 		t.Helper()
@@ -282,7 +282,7 @@ func TestHooksSeeConnections(t *testing.T) {
 	_, closed = seen(4, 4)
 	assert.NoError(t, closed.Err)
 
-	c = newClient(t, dead)
+	c = metaClient(t, dead)
 	w = watch(t, c)
 	c.Get("key")
 	opened, _ = seen(1, 0)

@@ -165,7 +165,7 @@ func TestValueAboveTheServersLimit(t *testing.T) {
 		}
 		mustSet(t, c, "key", "small")
 		assert.Equal(t, "small", string(mustGet(t, c, "key").Value))
-		assert.EqualValues(t, 1, dials.Load())
+		wantDials(t, c, 1, dials)
 	})
 }
 

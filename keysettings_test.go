@@ -86,6 +86,7 @@ func TestKeysOnTheWire(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{address: embedded(t, 1)[0]}
 			c := memcache.NewFromSelector(r)
+			c.Timeout = patience
 			defer c.Close()
 			c.Keys = test.settings
 			_, err := c.Get(test.key)

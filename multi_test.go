@@ -82,7 +82,7 @@ func TestGetMultiOfManyKeys(t *testing.T) {
 		items, err := c.GetMulti(asked)
 		require.NoError(t, err)
 		requireStamped(t, items, keys, 200)
-		assert.EqualValues(t, 4, dials.Load())
+		wantDials(t, c, 4, dials)
 	})
 }
 
@@ -220,7 +220,7 @@ func TestGetMultiKeepsWhatCameBeforeAHangUp(t *testing.T) {
 			c.next()
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	items, err := c.GetMulti([]string{"a", "b", "c", "d", "e"})
 	assert.Len(t, items, 3)
 	for key, item := range items {
@@ -244,7 +244,7 @@ func TestGetMultiWithRefusedKeys(t *testing.T) {
 			return "VA 1 f0 c1 " + opaque(words) + "\r\n" + key[:1]
 		}
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	dials := countDials(c)
 	items, err := c.GetMulti([]string{"m1", "a1", "b1", "m2", "c1", "b2", "m3"})
 	assert.Len(t, items, 2)
@@ -254,7 +254,7 @@ func TestGetMultiWithRefusedKeys(t *testing.T) {
 	assert.Equal(t, []string{"m1", "m2", "m3"}, failed.Failures[0].Keys)
 	assert.Equal(t, []string{"b1", "b2"}, failed.Failures[1].Keys)
 	assert.ErrorIs(t, err, memcache.ErrServerError)
-	assert.EqualValues(t, 1, dials.Load())
+	wantDials(t, c, 1, dials)
 }
 
 func TestGetMultiWithAFailingSelector(t *testing.T) {
@@ -308,6 +308,7 @@ func TestForeignAddresses(t *testing.T) {
 				pick: func(key string) (net.Addr, error) { return makeAddr(addresses[len(key)%2]), nil },
 				all:  []net.Addr{makeAddr(addresses[0]), makeAddr(addresses[1])},
 			})
+			c.Timeout = patience
 			defer c.Close()
 			dials := countDials(c)
 			keys := fill(t, c, 200, 10)
@@ -318,7 +319,7 @@ func TestForeignAddresses(t *testing.T) {
 			require.NoError(t, c.FlushAll())
 			_, err = c.Get(keys[0])
 			assert.Equal(t, memcache.ErrCacheMiss, err)
-			assert.EqualValues(t, 2, dials.Load())
+			wantDials(t, c, 2, dials)
 		})
 	}
 }

@@ -257,7 +257,7 @@ func TestPipelineThatLosesItsServerHalfWay(t *testing.T) {
 		c.next()
 		c.next()
 	})
-	c := newClient(t, address)
+	c := metaClient(t, address)
 	p := c.Pipeline()
 	stored, get := p.Set(&memcache.Item{Key: "a"}), p.Get("b")
 	n, lost := p.Increment("c", 1), p.Get("d")

@@ -340,6 +340,7 @@ func TestContinuumResolvesNothing(t *testing.T) {
 	selector, err := memcache.NewContinuum(ring.Default, memcache.Server{Addr: live}, memcache.Server{Addr: "nosuch.invalid:11211"})
 	require.NoError(t, err)
 	c := memcache.NewFromSelector(selector)
+	c.Timeout = patience
 	defer c.Close()
 	var failed []string
 	for i := range 20 {

@@ -17,7 +17,7 @@ import (
 func TestMaxConns(t *testing.T) {
 	address := embedded(t, 1)[0]
 	for _, row := range []struct{ maxConns, maxIdle, want int }{{0, 0, 1}, {3, 0, 3}, {3, 2, 2}, {0, 5, 1}} {
-		c := newClient(t, address)
+		c := metaClient(t, address)
 		c.MaxConns, c.MaxIdleConns = row.maxConns, row.maxIdle
 		dials := countDials(c)
 		get := func() {
@@ -54,6 +54,7 @@ func TestRemovedServersAreLetGo(t *testing.T) {
 	var mu sync.Mutex
 	open := map[string]int{}
 	c := memcache.NewFromSelector(continuum)
+	c.Timeout = patience
 	t.Cleanup(func() { c.Close() })
 	c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -75,6 +76,8 @@ func TestRemovedServersAreLetGo(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
+	end := sync.OnceFunc(func() { close(stop); wg.Wait() })
+	defer end()
 	for range 8 {
 		wg.Go(func() {
 			for {
@@ -93,8 +96,7 @@ func TestRemovedServersAreLetGo(t *testing.T) {
 		_, err := c.GetMulti(keys)
 		require.NoError(t, err)
 	}
-	close(stop)
-	wg.Wait()
+	end()
 	require.NoError(t, continuum.SetServers(server(2)))
 	_, err = c.GetMulti(keys)
 	require.NoError(t, err)

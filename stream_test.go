@@ -39,6 +39,7 @@ func continuumOf(t *testing.T, addresses ...string) *memcache.Client {
 	continuum, err := memcache.NewContinuum(ring.Default, servers...)
 	require.NoError(t, err)
 	c := memcache.NewFromSelector(continuum)
+	c.Timeout = patience
 	t.Cleanup(func() { c.Close() })
 	return c
 }

@@ -277,7 +277,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 						if name == "good" {
 							mustSet(t, c, "key", "v")
 							assert.Equal(t, "v", string(mustGet(t, c, "key").Value))
-							assert.EqualValues(t, 1, dials.Load())
+							wantDials(t, c, 1, dials)
 							return
 						}
 						for range 20 {
