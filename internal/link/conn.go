@@ -227,7 +227,7 @@ func (c *conn) leave(k *call, asleep bool) bool {
 	}
 	k.kept = k.got.Load() // those behind, delivered from here on, lack their values
 	k.gone.Store(left)
-	if left {
+	if left && c.err == nil { // else it has been told of with the connection
 		c.leftLocked(k)
 	}
 	var woken *turn

@@ -310,6 +310,23 @@ func TestAWriteThatWasGivenUpBesideOthers(t *testing.T) {
 	})
 }
 
+// A caller that gives up half of its request abandons the connection with it: the
+// write is told of once, as lost, and comes to its end.
+func TestAWriteThatWasGivenUpHalfWay(t *testing.T) {
+	release := make(chan struct{})
+	s := onTCP(t, time.Minute, stuck(release), healthy)
+	s.current = make([]atomic.Pointer[conn], 2)
+	s.turn.Store(1) // the first lane is next
+	d := s.note()
+	cancelIn(t, s.look(blockedWrite), func(ctx context.Context) error {
+		_, err := s.Do(ctx, &Request{Op: Set, Key: "k", Value: large})
+		return err
+	})
+	close(release)
+	reached(t, func() bool { return d.settled.Load() > 0 })
+	assert.Equal(t, []bool{true}, d.lost)
+}
+
 // Over sockets and TLS: the end of a lost connection is heard, behind its
 // replies.
 func TestFenceOverSockets(t *testing.T) {
