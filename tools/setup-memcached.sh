@@ -10,9 +10,9 @@ mkdir -p .cache
 say() { printf 'setup: %s\n' "$*"; }
 
 # The system's package manager, only where that is apt and needs no password.
-packages="memcached libmemcached-tools nutcracker sasl2-bin libsasl2-modules"
+packages="memcached libmemcached-tools nutcracker sasl2-bin libsasl2-modules iproute2 iptables"
 if ! command -v memcached >/dev/null || ! command -v memccapable >/dev/null || ! command -v nutcracker >/dev/null ||
-	! command -v saslpasswd2 >/dev/null; then
+	! command -v saslpasswd2 >/dev/null || ! command -v ip >/dev/null || ! command -v iptables >/dev/null; then
 	if ! command -v apt-get >/dev/null; then
 		say "not all of these are here, and there is no apt-get: please install $packages"
 	elif [ "$(id -u)" != 0 ]; then
