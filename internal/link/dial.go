@@ -8,15 +8,24 @@ import (
 )
 
 // This file makes connections: one dial at a time for all callers of a server,
-// and none for a while after one has failed.
+// trials among them, and none for a while after one has failed.
 
-// dialing is a dial under way. conn and err are set before done is closed.
+// dialing is a dial under way. conn and err are set before done is closed. That
+// of a trial has a connection for nobody else.
 type dialing struct {
 	lane   int // of Link.current
 	done   chan struct{}
 	cancel context.CancelCauseFunc
 	conn   *conn
 	err    error
+}
+
+// newDialing returns a dialing and the context of the dial, which derives from
+// ctx.
+func newDialing(ctx context.Context, lane int) (context.Context, *dialing) {
+	d := &dialing{lane: lane, done: make(chan struct{})}
+	ctx, d.cancel = context.WithCancelCause(ctx)
+	return ctx, d
 }
 
 // backoff says when the next dial may begin.
@@ -43,11 +52,15 @@ func (b *backoff) failed(now int64, err error) {
 // connect returns a connection that is open, or makes one. Its error is the
 // cause of ctx or a *LostError with Dial set.
 func (l *Link) connect(ctx context.Context) (*conn, error) {
-	c, d, err := l.pick()
-	if d == nil {
-		return c, err
+	for {
+		c, d, err := l.pick()
+		if d == nil {
+			return c, err
+		}
+		if c, err = l.dialed(ctx, d); c != nil || err != nil {
+			return c, err
+		}
 	}
-	return l.dialed(ctx, d)
 }
 
 // pick returns the connection whose turn it is. Has that yet to be made, a dial
@@ -87,15 +100,14 @@ func (l *Link) dial(lane int) (*dialing, error) {
 	if b := &l.backoff; b.failures > 0 && l.clock() < b.until {
 		return nil, &LostError{Err: b.err, Dial: true}
 	}
-	d := &dialing{lane: lane, done: make(chan struct{})}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	d.cancel = cancel
+	ctx, d := newDialing(context.Background(), lane)
 	l.dialing = d
 	go l.runDial(ctx, d)
 	return d, nil
 }
 
-// dialed waits for d, for as long as the dial itself may take at the most.
+// dialed waits for d, for as long as the dial itself may take at the most. It
+// returns neither a connection nor an error for a trial that got one.
 func (l *Link) dialed(ctx context.Context, d *dialing) (*conn, error) {
 	timer := time.NewTimer(l.cfg.DialTimeout())
 	defer timer.Stop()

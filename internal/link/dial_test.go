@@ -48,6 +48,62 @@ func (d *dialer) get(ctx context.Context) error {
 
 var errRefusedDial = errors.New("connection refused")
 
+// A trial dials when no call does, and calls wait until it has; they do not get
+// its connection.
+func TestATrialAndCallsDialOneAtATime(t *testing.T) {
+	for name, works := range map[string]bool{"that work": true, "that fail": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := memoryServer(t)
+				d := newDialer(t, limit, func(ctx context.Context) (net.Conn, error) {
+					time.Sleep(limit / 4)
+					if works {
+						return server(ctx)
+					}
+					return nil, errRefusedDial
+				})
+				var wg sync.WaitGroup
+				for i := range 20 {
+					try := i%2 == 0
+					wg.Go(func() {
+						var err error
+						if !try {
+							err = d.get(context.Background())
+						} else if trial, failed := d.Try(context.Background()); failed == nil {
+							trial.Close()
+						} else {
+							err = failed
+						}
+						if !works {
+							require.ErrorIs(t, err, errRefusedDial)
+						} else if !try {
+							require.NoError(t, err)
+						}
+					})
+				}
+				wg.Wait()
+				assert.EqualValues(t, 1, d.most.Load())
+			})
+		})
+	}
+}
+
+// Close ends the dial of a trial, too.
+func TestCloseEndsATrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDialer(t, limit, func(ctx context.Context) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		err := later(func() error { _, err := d.Try(context.Background()); return err })
+		synctest.Wait()
+		start := time.Now()
+		d.Close()
+		assert.Zero(t, time.Since(start))
+		assert.Error(t, <-err)
+	})
+}
+
 // A thousand callers of a dead server make one dial at a time and fail fast.
 func TestOneDialForAThousandCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

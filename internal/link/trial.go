@@ -10,25 +10,50 @@ import (
 // for one goroutine, which ends it by Keep or Close.
 type Trial struct{ c *conn }
 
-// Try makes a connection, whatever the pause after a failed dial.
+// Try makes a connection, whatever the pause after a failed dial. If a dial is
+// under way, it waits for that first, and fails as that does.
 func (l *Link) Try(ctx context.Context) (*Trial, error) {
-	bounded, stop := context.WithTimeout(ctx, l.cfg.DialTimeout())
+	dialCtx, d := newDialing(ctx, 0)
+	defer d.cancel(nil)
+	for other := l.precede(d); other != nil; other = l.precede(d) {
+		if _, err := l.dialed(ctx, other); err != nil {
+			return nil, err
+		}
+	}
+	bounded, stop := context.WithTimeout(dialCtx, l.cfg.DialTimeout())
 	defer stop()
 	start := l.clock()
 	c, err := l.open(bounded)
+	if err == nil && dialCtx.Err() != nil {
+		c.wire.abort()
+		err = context.Cause(dialCtx)
+	}
+	l.mu.Lock()
+	l.dialing, d.err = nil, err
 	if err == nil {
 		c.trial = true
-		l.mu.Lock()
 		l.conns[c] = struct{}{}
-		l.mu.Unlock()
 	}
+	l.mu.Unlock()
 	if l.cfg.Opened != nil {
 		l.cfg.Opened(time.Duration(l.clock()-start), err)
 	}
+	close(d.done)
 	if err != nil {
 		return nil, err
 	}
 	return &Trial{c}, nil
+}
+
+// precede makes d the dial under way, unless there is one, which it returns.
+func (l *Link) precede(d *dialing) *dialing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dialing == nil {
+		l.dialing = d
+		return nil
+	}
+	return l.dialing
 }
 
 // Do performs reqs on the connection and returns the replies to all of them, or
