@@ -102,11 +102,13 @@ func (h *health) probe(ctx context.Context, s *server) error {
 	if err != nil {
 		return err
 	}
-	t.Keep() // nobody else has one while calls are refused
+	t.Vouch() // calls dial as soon as they are let in
 	if err = h.reconcile(ctx, s, t); err != nil {
 		t.Close()
+		return err
 	}
-	return err
+	t.Keep()
+	return nil
 }
 
 // try makes one connection after the other and asks each what calls ask. It

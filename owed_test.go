@@ -396,6 +396,19 @@ func TestInvalidationsOutliveTheProcess(t *testing.T) {
 	})
 }
 
+// A server that is down while a connection to it lives on comes back as any
+// other.
+func TestAServerReturnsBesideAnOpenConnection(t *testing.T) {
+	onStage(t, 1, func(t *testing.T, s *stage) {
+		mustSet(t, s.Client, "k", "old")
+		require.NoError(t, s.Owe(s.servers[0].Addr(), "k"))
+		requireDown(t, s.get("k"))
+		time.Sleep(10 * time.Millisecond)
+		assert.Equal(t, memcache.ErrCacheMiss, s.get("k"))
+		assert.Zero(t, s.Health()[0].ProbesFailed)
+	})
+}
+
 // A server that comes back at another address under its name is owed what it
 // missed; it is asked at once, and nobody asks the old address any more.
 func TestAServerMovesToAnotherAddress(t *testing.T) {

@@ -478,7 +478,10 @@ func TestTrial(t *testing.T) {
 
 		other, err := s.Try(context.Background())
 		require.NoError(t, err)
-		other.Keep() // there is one already
+		other.Vouch()
+		_, err = other.Do(context.Background(), []Request{{Op: Delete, Key: "k"}})
+		require.NoError(t, err, "there is one already, and this one is still open")
+		other.Keep()
 		synctest.Wait()
 		s.wantValue(t, "b")
 		s.mu.Lock()

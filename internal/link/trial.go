@@ -74,19 +74,26 @@ func (t *Trial) Do(ctx context.Context, reqs []Request) ([]Reply, error) {
 	return k.replies, nil
 }
 
-// Keep gives the connection to the Link, which dials again at once from now on
-// if it needs another.
+// Vouch has the Link dial again at once from now on if it needs to: the server
+// is there.
+func (t *Trial) Vouch() {
+	l := t.c.link
+	l.mu.Lock()
+	l.backoff = backoff{}
+	l.mu.Unlock()
+	l.hangUps.Store(0)
+}
+
+// Keep gives the connection to the Link, or closes it if that has enough.
 func (t *Trial) Keep() {
 	c, l := t.c, t.c.link
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.backoff = backoff{}
-	l.hangUps.Store(0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trial, c.retired = false, l.retired
 	for lane := range l.current {
-		if !c.turns.closed && l.current[lane].CompareAndSwap(nil, c) {
+		if !c.turns.closed && !c.retired && l.current[lane].CompareAndSwap(nil, c) {
 			return
 		}
 	}
