@@ -20,11 +20,20 @@ import (
 type Write struct {
 	Key    string
 	Op     Op
-	Stores bool // a value may appear by it where there is none
+	Stores bool // it may change what was stored after it was sent
 }
 
-// restores reports whether r may store a value where there is none.
-func (r *Request) restores() bool { return r.Op == Set || r.Op == Add || r.Create }
+// changesLater reports whether r, performed late, may change what was stored
+// after it was sent: also what needs an item finds one, once that has been stored
+// again. A late CompareAndSwap finds that its version is gone, and a late Touch
+// leaves the value alone.
+func (r *Request) changesLater() bool {
+	switch r.Op {
+	case Set, Add, Replace, Append, Prepend, Increment, Decrement:
+		return true
+	}
+	return false
+}
 
 // drainBytes is how much of late replies is read at a time, and at the most in
 // one go.
@@ -39,8 +48,8 @@ func (k *call) writes(list []Write) []Write {
 		return list
 	}
 	for i := int(k.got.Load()); i < len(k.reqs); i++ {
-		if r := &k.reqs[i]; r.Op == Delete || r.restores() {
-			list = append(list, Write{Key: r.Key, Op: r.Op, Stores: r.restores()})
+		if r := &k.reqs[i]; r.Op == Delete || r.changesLater() {
+			list = append(list, Write{Key: r.Key, Op: r.Op, Stores: r.changesLater()})
 		}
 	}
 	return list

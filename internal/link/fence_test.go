@@ -232,7 +232,7 @@ func TestWritesOnAConnectionThatWasHungUpOn(t *testing.T) {
 	})
 }
 
-// Which requests may bring a value back, and which are told at all.
+// Which requests may undo what is stored later, and which are told at all.
 func TestWhatIsAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := onDuplex(t, limit, silent)
@@ -243,13 +243,14 @@ func TestWhatIsAWrite(t *testing.T) {
 				reqs = append(reqs, Request{Op: op, Key: op.String()})
 			}
 		}
-		reqs = append(reqs, Request{Op: Increment, Key: "create", Create: true})
 		share := Share{Link: s.Link, Reqs: reqs}
 		Gather(context.Background(), []*Share{&share})
 		require.Error(t, share.Err)
 		assert.Equal(t, []Write{
 			{Key: "set", Op: Set, Stores: true}, {Key: "add", Op: Add, Stores: true},
-			{Key: "delete", Op: Delete}, {Key: "create", Op: Increment, Stores: true},
+			{Key: "replace", Op: Replace, Stores: true}, {Key: "append", Op: Append, Stores: true},
+			{Key: "prepend", Op: Prepend, Stores: true}, {Key: "delete", Op: Delete},
+			{Key: "incr", Op: Increment, Stores: true}, {Key: "decr", Op: Decrement, Stores: true},
 		}, d.take())
 	})
 }
