@@ -258,7 +258,7 @@ func (b *batch) perform(ctx context.Context) {
 // watchedShare is a share whose server was not simply up.
 type watchedShare struct {
 	share  int
-	ticket uint64 // see health.ticket
+	ticket ticket
 }
 
 // admit collects in b.asked the shares whose servers are not down, and fails the
@@ -271,7 +271,7 @@ func (b *batch) admit() (watched []watchedShare) {
 			if share.Err = s.health.admit(b.ctx, b.operation(i, 0), share.Reqs); share.Err != nil {
 				continue
 			}
-			watched = append(watched, watchedShare{i, s.health.ticket()})
+			watched = append(watched, watchedShare{i, s.health.ticket(share.Reqs)})
 		}
 		b.asked = append(b.asked, &b.shares[i])
 	}
@@ -281,12 +281,12 @@ func (b *batch) admit() (watched []watchedShare) {
 // answered lets health know of what was answered, and of changes that were not.
 func (b *batch) answered(watched []watchedShare) {
 	for i, s := range b.servers {
-		share, ticket := &b.shares[i], uint64(0)
+		share, t := &b.shares[i], ticket{}
 		if len(watched) > 0 && watched[0].share == i {
 			if share.Err == nil || len(share.Replies) > 0 {
 				s.health.answered()
 			}
-			ticket, watched = watched[0].ticket, watched[1:]
+			t, watched = watched[0].ticket, watched[1:]
 		}
 		if len(share.Reqs) == 0 {
 			continue
@@ -296,11 +296,11 @@ func (b *batch) answered(watched []watchedShare) {
 			share.Err = s.health.missed(share.Err, missed)
 			b.deleteElsewhere(s, missed)
 		}
-		if s.health.word.Load()&wordOwing != 0 {
-			b.confirm(i, ticket)
+		if s.health.word.Load()&wordOwing != 0 || len(t.held) > 0 {
+			b.confirm(i, t)
 		}
 		if len(share.Replies) == 1 && share.Reqs[0].Op == link.FlushAll && share.Replies[0].Status == link.OK {
-			s.health.emptied(ticket)
+			s.health.emptied(t.seq)
 		}
 	}
 }

@@ -40,15 +40,17 @@ const (
 type journal struct {
 	maxKeys, maxBytes int
 
-	keys  map[string]*entry
-	bytes int
-	seq   uint64 // of the latest debt
-	owed  int    // keys that are owed
-	held  int    // keys that are held
+	keys     map[string]*entry
+	bytes    int
+	seq      uint64 // of the latest debt
+	owed     int    // keys that are owed
+	held     int    // keys that are held
+	released uint64 // seq at the latest release
 
-	// Keys did not fit, the last of them at the time lost.
+	// Keys did not fit, the last of them at the time lost, as debt lostSeq.
 	overflowed bool
 	lost       int64
+	lostSeq    uint64
 }
 
 // entry is one key of a journal: it is owed, or held, or both.
@@ -79,7 +81,8 @@ func (j *journal) entry(key string, now int64) *entry {
 	if e == nil {
 		size := len(key) + entrySize
 		if len(j.keys) >= j.maxKeys || j.bytes+size > j.maxBytes {
-			j.overflowed, j.lost = true, now
+			j.seq++
+			j.overflowed, j.lost, j.lostSeq = true, now, j.seq
 			return nil
 		}
 		e = &entry{key: key}
@@ -120,10 +123,14 @@ func (j *journal) hold(key string, now int64) *entry {
 	return e
 }
 
+// release ends a hold. What is owed counts as a new debt: a delete that was sent
+// before may have been performed before that write.
 func (j *journal) release(e *entry) {
 	if e == nil || e.dropped {
 		return
 	}
+	j.seq++
+	e.seq, j.released = j.seq, j.seq
 	if e.holds--; e.holds == 0 {
 		j.held--
 		if !e.owed {
@@ -144,7 +151,8 @@ func (j *journal) drop(e *entry) {
 	}
 }
 
-// isHeld reports whether a delete of key would not be the last word.
+// isHeld reports whether a delete of key that is sent now would not be the last
+// word.
 func (j *journal) isHeld(key string) bool {
 	e := j.keys[key]
 	return e != nil && e.holds > 0
@@ -182,14 +190,14 @@ func (j *journal) restarted(at int64) {
 }
 
 // emptied forgets what the server was owed when everything on it was deleted by
-// a request sent when the latest debt was seq. What is held stays owed.
+// a request sent when the latest debt was seq. What was held then stays owed.
 func (j *journal) emptied(seq uint64) {
 	for _, e := range j.keys {
 		if e.owed && e.seq <= seq && e.holds == 0 {
 			j.drop(e)
 		}
 	}
-	if j.held == 0 {
+	if j.held == 0 && max(j.released, j.lostSeq) <= seq {
 		j.overflowed = false
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/internal/link"
 )
 
 func TestJournalRemembersEachKeyOnce(t *testing.T) {
@@ -128,6 +130,9 @@ func TestJournalByRandomEvents(t *testing.T) {
 					i := r.IntN(len(holds))
 					j.release(holds[i].e)
 					held[holds[i].key]--
+					if _, ok := owed[holds[i].key]; ok {
+						owed[holds[i].key] = j.seq
+					}
 					holds = slices.Delete(holds, i, i+1)
 				}
 			case 3:
@@ -164,4 +169,48 @@ func TestJournalByRandomEvents(t *testing.T) {
 			require.Equal(t, size, j.bytes)
 		}
 	}
+}
+
+// A delete is paid by what was sent after the last hold had ended, not by what
+// was answered then.
+func TestJournalIsNotPaidByWhatWasSentDuringAHold(t *testing.T) {
+	j := newJournal(&FailoverSettings{JournalKeys: 1})
+	held := j.hold("a", 1)
+	j.owe("a", 2)
+	sent := j.seq
+	j.release(held)
+	j.paid("a", sent)
+	assert.Equal(t, []string{"a"}, j.due(sent, true))
+	j.emptied(sent)
+	assert.Equal(t, 1, j.owed)
+	j.paid("a", j.seq)
+	assert.True(t, j.empty())
+
+	held = j.hold("a", 1)
+	j.owe("lost", 2)
+	sent = j.seq
+	j.release(held)
+	j.emptied(sent)
+	assert.True(t, j.overflowed, "the write may have come behind")
+	sent = j.seq
+	j.emptied(sent)
+	assert.False(t, j.overflowed)
+	j.owe("a", 3)
+	j.owe("lost", 4)
+	j.emptied(sent)
+	assert.True(t, j.overflowed, "it was lost since")
+}
+
+// What counts is whether an older write was under way when a delete was sent,
+// not when its reply came.
+func TestADeleteSentDuringAHoldIsNotTheLastWord(t *testing.T) {
+	s, err := New("192.0.2.1:1").pick("k")
+	require.NoError(t, err)
+	h := s.health
+	settled := h.unsettled([]link.Write{{Key: "k", Op: link.Add, Stores: true}}, true)
+	sent := h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})
+	settled()
+	assert.Zero(t, h.word.Load(), "nothing is known of it any more")
+	assert.Equal(t, []string{"k"}, h.pay([]string{"k"}, sent))
+	assert.Empty(t, h.pay([]string{"k"}, h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})))
 }

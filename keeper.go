@@ -292,7 +292,7 @@ func (h *health) replay(ctx context.Context, keys []string, seq uint64,
 		if err != nil && !errors.Is(err, link.ErrUnsupported) { // a key that cannot be said is not there
 			return err
 		}
-		h.pay(window, seq)
+		h.pay(window, ticket{seq: seq}) // what was held then is a new debt by now, or held still
 		h.mu.Lock()
 		h.counts.Replayed += uint64(len(window))
 		h.mu.Unlock()

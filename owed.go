@@ -242,27 +242,45 @@ func (h *health) await(ctx context.Context, keys []string) []string {
 	}
 }
 
-// ticket is the number of the latest debt: what is sent from now on can pay it.
-func (h *health) ticket() uint64 {
+// ticket says what requests can make up for that are sent after it was taken.
+type ticket struct {
+	seq  uint64          // debts up to this one
+	held map[string]bool // but not those of these keys: older writes are under way
+}
+
+// ticket returns the ticket of changes that are about to be sent.
+func (h *health) ticket(changes []link.Request) ticket {
 	if h.owes == nil {
-		return 0
+		return ticket{}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.owes.seq
+	t := ticket{seq: h.owes.seq}
+	for i := range changes {
+		if key := changes[i].Key; changes[i].Op == link.Delete && h.owes.isHeld(key) {
+			if t.held == nil {
+				t.held = map[string]bool{}
+			}
+			t.held[key] = true
+		}
+	}
+	return t
 }
 
-// pay notes that keys have been deleted by requests sent when the latest debt was
-// ticket. It returns those of which older writes are under way, in memory of its
-// own.
-func (h *health) pay(keys []string, ticket uint64) (held []string) {
+// pay notes that keys have been deleted by requests with the given ticket. It
+// returns those of which older writes were under way when that was taken, or are
+// now, in memory of its own.
+func (h *health) pay(keys []string, t ticket) (held []string) {
+	if h.owes == nil {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
-		if h.owes.isHeld(key) {
+		if t.held[key] || h.owes.isHeld(key) {
 			held = append(held, key)
 		} else {
-			h.owes.paid(key, ticket)
+			h.owes.paid(key, t.seq)
 		}
 	}
 	h.changeLocked(h.verdict.state, h.reason)
@@ -270,20 +288,21 @@ func (h *health) pay(keys []string, ticket uint64) (held []string) {
 }
 
 // confirm makes sure that a delete that was answered is the last word: older
-// writes that are under way are waited for, and the delete is repeated.
-func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Reply, ticket uint64) (link.Reply, error) {
+// writes that were under way when it was sent are waited for, and the delete is
+// repeated.
+func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Reply, t ticket) (link.Reply, error) {
 	h := s.health
-	held := h.pay([]string{req.Key}, ticket)
+	held := h.pay([]string{req.Key}, t)
 	if len(held) == 0 {
 		return reply, nil
 	}
 	if len(h.await(ctx, held)) == 0 {
-		ticket = h.ticket()
+		t = h.ticket(asChanges(req))
 		again, err := s.link.Do(ctx, req)
 		if err != nil {
 			return reply, h.missed(err, asChanges(req))
 		}
-		if len(h.pay([]string{req.Key}, ticket)) == 0 {
+		if len(h.pay([]string{req.Key}, t)) == 0 {
 			if reply.Status == link.Miss {
 				reply = again
 			}
@@ -295,7 +314,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 }
 
 // confirm is server.confirm for the deletes of share i.
-func (b *batch) confirm(i int, ticket uint64) {
+func (b *batch) confirm(i int, t ticket) {
 	s, share := b.servers[i], &b.shares[i]
 	at := map[string][]int{} // the deletes of a key
 	var keys []string
@@ -311,7 +330,7 @@ func (b *batch) confirm(i int, ticket uint64) {
 	if len(keys) == 0 {
 		return
 	}
-	held := s.health.pay(keys, ticket)
+	held := s.health.pay(keys, t)
 	if len(held) == 0 {
 		return
 	}
@@ -322,7 +341,7 @@ func (b *batch) confirm(i int, ticket uint64) {
 			again.Reqs = append(again.Reqs, link.Request{Op: link.Delete, Key: key})
 		}
 	}
-	ticket = s.health.ticket()
+	t = s.health.ticket(again.Reqs)
 	link.Gather(b.ctx, []*link.Share{&again})
 	err := s.health.missed(again.Err, again.Reqs[len(again.Replies):])
 	for j := range again.Reqs {
@@ -330,7 +349,7 @@ func (b *batch) confirm(i int, ticket uint64) {
 		switch {
 		case j >= len(again.Replies):
 			b.refuseKey(i, at[key], err)
-		case len(s.health.pay([]string{key}, ticket)) > 0:
+		case len(s.health.pay([]string{key}, t)) > 0:
 			late = append(late, key)
 		}
 	}
@@ -347,14 +366,15 @@ func (b *batch) refuseKey(i int, at []int, err error) {
 	}
 }
 
-// emptied notes that everything on the server was deleted.
-func (h *health) emptied(ticket uint64) {
+// emptied notes that everything on the server was deleted by a request sent when
+// the latest debt was seq.
+func (h *health) emptied(seq uint64) {
 	if h.owes == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.owes.emptied(ticket)
+	h.owes.emptied(seq)
 	if h.reason == errOverflow && !h.owes.overflowed {
 		h.verdict.restoreDown(h.client.clock())
 	}

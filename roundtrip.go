@@ -46,12 +46,12 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 		return link.Reply{}, s.failure(ctx, req.Op, err)
 	}
 	h := s.health
-	watched, ticket := h.word.Load() != 0, uint64(0)
+	watched, t := h.word.Load() != 0, ticket{}
 	if watched {
 		if err := h.admit(ctx, req.Op, asChanges(req)); err != nil {
 			return link.Reply{}, s.failure(ctx, req.Op, err)
 		}
-		ticket = h.ticket()
+		t = h.ticket(asChanges(req))
 	}
 	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
@@ -64,12 +64,12 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 	}
 	switch {
 	case reply.Status == link.Refused:
-	case req.Op == link.Delete && h.word.Load()&wordOwing != 0:
-		if reply, err = s.confirm(ctx, req, reply, ticket); err != nil {
+	case req.Op == link.Delete && (h.word.Load()&wordOwing != 0 || len(t.held) > 0):
+		if reply, err = s.confirm(ctx, req, reply, t); err != nil {
 			return link.Reply{}, s.failure(ctx, req.Op, err)
 		}
 	case req.Op == link.FlushAll:
-		h.emptied(ticket)
+		h.emptied(t.seq)
 	}
 	return reply, s.outcome(ctx, req.Op, &reply)
 }

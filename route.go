@@ -249,16 +249,30 @@ func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, key
 	}
 	var shares []*link.Share
 	var asked []*server
+	var tickets []ticket
 	for i, s := range servers {
 		if s.health.word.Load() == 0 || s.health.admit(ctx, link.Delete, reqs[i]) == nil {
 			shares, asked = append(shares, &link.Share{Link: s.link, Reqs: reqs[i]}), append(asked, s)
+			tickets = append(tickets, s.health.ticket(reqs[i]))
 		}
 	}
 	link.Gather(ctx, shares)
 	for i, s := range asked {
-		if share := shares[i]; share.Err != nil {
+		share := shares[i]
+		if share.Err != nil {
 			s.health.missed(share.Err, share.Reqs[len(share.Replies):])
 		}
+		var deleted []string
+		for j := range share.Replies {
+			if share.Replies[j].Status != link.Refused {
+				deleted = append(deleted, share.Reqs[j].Key)
+			}
+		}
+		var early []link.Request // older writes of these come behind
+		for _, key := range s.health.pay(deleted, tickets[i]) {
+			early = append(early, link.Request{Op: link.Delete, Key: key})
+		}
+		s.health.owe(early)
 	}
 }
 
