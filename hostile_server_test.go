@@ -140,12 +140,12 @@ func (p *play) say(b []byte) bool {
 // phrases are what a confused server might say.
 var phrases = []string{
 	"\r\n", "\n", "\r", " ", "END\r\n", "STORED\r\n", "NOT_STORED\r\n", "DELETED\r\n", "TOUCHED\r\n", "OK\r\n", "EN\r\n", "HD\r\n", "MN\r\n",
-	"NF\r\n", "EX\r\n", "NS\r\n", "HD O0\r\n", "EN O1\r\n", "VA 2 f0 c1 O0\r\nxx\r\n", "VA 4294967295 f0 c1 O1\r\n", "VA -1 f0 c1 O2\r\n", "VA 1073741824 f0 c1 O0\r\n",
-	"VA 18446744073709551617 f0 c1 O3\r\n", "VALUE key 0 5 1\r\nhello\r\n", "VALUE key 0 4294967295 1\r\n", "ERROR\r\n", "ERROR Too many open connections\r\n",
+	"NF\r\n", "EX\r\n", "NS\r\n", "HD O????\r\n", "EN O@???\r\n", "VA 2 f0 c1 O????\r\nxx\r\n", "VA 4294967295 f0 c1 O@???\r\n", "VA -1 f0 c1 OA???\r\n", "VA 1073741824 f0 c1 O????\r\n",
+	"VA 18446744073709551617 f0 c1 OB???\r\n", "VALUE key 0 5 1\r\nhello\r\n", "VALUE key 0 4294967295 1\r\n", "ERROR\r\n", "ERROR Too many open connections\r\n",
 	"CLIENT_ERROR bad data chunk\r\n", "CLIENT_ERROR bad command line format\r\n", "CLIENT_ERROR unauthenticated\r\n", "SERVER_ERROR out of memory storing object\r\n",
 	"SERVER_ERROR object too large for cache\r\n", "STAT name value\r\n", "RESET\r\n", "VERSION 1.6.45\r\n", "VERSION 1.4.0\r\n", "7\r\n", "18446744073709551616\r\n",
 	"\x81\x00\x00\x00\x04\x00\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "\x81\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "\x81", "\x80",
-	"\x00\x00\x00\x00", "\xff", "VA 1 f0 c1 W O0\r\nx\r\n", "VA 0 f0 c1 O0 Z\r\n\r\n",
+	"\x00\x00\x00\x00", "\xff", "VA 1 f0 c1 W O????\r\nx\r\n", "VA 0 f0 c1 O???? Z\r\n\r\n",
 }
 
 func (p *play) phrase() []byte { return []byte(phrases[p.rng.IntN(len(phrases))]) }

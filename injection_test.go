@@ -168,7 +168,7 @@ func shown(p memcache.Protocol, key string) string {
 	return key
 }
 
-var opaqueToken = regexp.MustCompile(`^(m[gsda] .* O)[0-9a-z]{1,4}$`)
+var opaqueToken = regexp.MustCompile(`^(m[gsda] .* O)[?-~]{4}$`)
 
 // lines returns what the server reads while a client of its own makes a call,
 // without the questions of Auto and the opaques.

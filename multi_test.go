@@ -357,3 +357,23 @@ func (c writeCounter) Write(b []byte) (int, error) {
 	c.n.Add(1)
 	return c.Conn.Write(b)
 }
+
+// A key whose value did not come before the connection broke is no miss, though
+// those of later keys did.
+func TestGetMultiWithoutAnEndHasNoMisses(t *testing.T) {
+	address := fakeServer(t, func(c *fakeConn) {
+		c.next()
+		io.WriteString(c, "VALUE a 0 1 1\r\nv\r\nVALUE c 0 1 1\r\nv\r\n")
+	})
+	c := newClient(t, address)
+	c.Protocol = memcache.Classic
+	items, err := c.GetMulti([]string{"a", "b", "c"})
+	assert.Len(t, items, 2)
+	var failed *memcache.MultiError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.ByKey(), 1)
+	for key, err := range failed.ByKey() {
+		assert.Equal(t, "b", key)
+		assert.ErrorIs(t, err, io.EOF)
+	}
+}

@@ -35,10 +35,12 @@ type call struct {
 	// Classic: values that came behind those of later keys, as from a proxy that
 	// asks several servers. The caller merges them once k is answered.
 	late      []lateReply
-	lateOpen  bool        // the value being read is the last of them
-	reordered atomic.Bool // there are some, so a key without a value may yet have one
-	exact     bool        // a batch that must not be
-	batch     bool        // its caller may have other servers to wait for first
+	lateOpen  bool         // the value being read is the last of them
+	reordered atomic.Bool  // there are some, so a key without a value may yet have one
+	exact     bool         // a batch that must not be
+	untilEnd  bool         // a key without a value is a miss only when END has come
+	refused   *ServerError // came in its place
+	batch     bool         // its caller may have other servers to wait for first
 
 	at   int          // complete replies; the reader's own count
 	got  atomic.Int32 // what of at its caller may look at, once it has left
@@ -89,6 +91,7 @@ func (k *call) recycle() {
 	k.reqs, k.keys, k.replies = nil, nil, nil
 	k.value, k.conn = nil, nil
 	k.late, k.lateOpen = nil, false
+	k.untilEnd, k.refused = false, nil
 	k.reordered.Store(false)
 	k.arena, k.chunk, k.chunkLeft = nil, nil, 0
 	k.lines, k.hit, k.exact, k.batch, k.many = false, false, false, false, false
@@ -134,6 +137,19 @@ func (k *call) merge() {
 	for _, l := range k.late {
 		k.replies[l.at] = l.reply
 	}
+	if k.refused != nil {
+		k.doubt(k.replies[:k.got.Load()], k.refused)
+	}
+}
+
+// doubt fails those of replies that are misses only because later keys had
+// values, while a server behind a proxy might have had theirs.
+func (k *call) doubt(replies []Reply, why error) {
+	for i := range replies {
+		if k.untilEnd && replies[i].Status == Miss {
+			replies[i] = Reply{Status: Refused, Err: why}
+		}
+	}
 }
 
 // op is the operation that the next reply of k answers.
@@ -158,6 +174,7 @@ func (k *call) skipTo(end int) {
 // refuse gives the next slot of k an error line for its reply. A batch that has
 // all its values and gets the line where END should be has no such slot.
 func (k *call) refuse(err *ServerError) {
+	k.refused = err
 	if k.at < k.requests() {
 		*k.slot() = Reply{Status: Refused, Err: err}
 		k.at++

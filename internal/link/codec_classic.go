@@ -31,7 +31,7 @@ func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
 	if err != nil {
 		return dst, err
 	}
-	k.many = len(k.reqs) > 1
+	k.many, k.untilEnd = len(k.reqs) > 1, k.keys != nil
 	return out, nil
 }
 

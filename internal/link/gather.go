@@ -17,7 +17,7 @@ type Share struct {
 	Reqs []Request
 
 	// Set by Gather: the replies to the first len(Replies) of them, and why the
-	// rest has none.
+	// rest has none. A reply that is refused by Err itself is none either.
 	Replies []Reply
 	Err     error
 
@@ -267,8 +267,13 @@ func (s *Share) await(ctx context.Context) {
 	if err == nil {
 		k.merge()
 	}
+	window := len(s.Replies)
 	if err == nil || !k.reordered.Load() {
-		s.Replies = s.buf[:len(s.Replies)+k.replied()]
+		s.Replies = s.buf[:window+k.replied()]
+	}
+	fail := func(err error) {
+		s.fail(err)
+		k.doubt(s.Replies[window:], s.Err)
 	}
 	switch {
 	case err == nil && len(s.Replies) == s.sent:
@@ -278,15 +283,15 @@ func (s *Share) await(ctx context.Context) {
 		k.recycle()
 		s.before = false
 	case err == nil: // refused in a way that leaves the rest unanswered
-		s.fail(c.lost(k, errRefused))
+		fail(c.lost(k, errRefused))
 		return
 	case k.gone.Load():
-		s.fail(c.lost(k, err))
+		fail(c.lost(k, err))
 		return
 	default:
 		err = c.lost(k, err)
 		if s.retried || !mayRepeat(c, k, err) {
-			s.fail(err)
+			fail(err)
 			return
 		}
 		// The reader of the lost connection may still write to the old buffer.

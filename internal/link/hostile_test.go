@@ -37,7 +37,8 @@ func TestHostileReplies(t *testing.T) {
 		version = Request{Op: Version}
 		stats   = Request{Op: Stats}
 	)
-	const endless = 1 << 20 // bytes: more than any of these may take
+	const endless = 1 << 20                 // bytes: more than any of these may take
+	o := "O" + string(appendOpaque(nil, 0)) // of the first request
 	rows := []struct {
 		name     string
 		protocol Protocol
@@ -46,23 +47,23 @@ func TestHostileReplies(t *testing.T) {
 		forever  string // said again and again behind it; none: silence
 		timeout  bool   // the error is ErrNoProgress, else a *ProtocolError
 	}{
-		{"meta: length of 2^32-1", Meta, get, "VA 4294967295 f0 c1 O0\r\n", "x", false},
-		{"meta: length above MaxValue", Meta, get, "VA 67108865 f0 c1 O0\r\n", "x", false},
-		{"meta: negative length", Meta, get, "VA -1 f0 c1 O0\r\n", "x", false},
-		{"meta: length beyond 64 bits", Meta, get, "VA 18446744073709551617 f0 c1 O0\r\n", "x", false},
-		{"meta: length beyond int64", Meta, get, "VA 9223372036854775808 f0 c1 O0\r\n", "x", false},
-		{"meta: no length", Meta, get, "VA f0 c1 O0\r\n", "x", false},
-		{"meta: length without a value", Meta, get, "VA 67108864 f0 c1 O0\r\n", "", true},
-		{"meta: small length without a value", Meta, get, "VA 100 f0 c1 O0\r\n", "", true},
-		{"meta: endless header", Meta, get, "VA 1 f0 c1 ", "O0", false},
-		{"meta: endless flags", Meta, get, "VA 1 f0 c1 O0", " f0", false},
+		{"meta: length of 2^32-1", Meta, get, "VA 4294967295 f0 c1 " + o + "\r\n", "x", false},
+		{"meta: length above MaxValue", Meta, get, "VA 67108865 f0 c1 " + o + "\r\n", "x", false},
+		{"meta: negative length", Meta, get, "VA -1 f0 c1 " + o + "\r\n", "x", false},
+		{"meta: length beyond 64 bits", Meta, get, "VA 18446744073709551617 f0 c1 " + o + "\r\n", "x", false},
+		{"meta: length beyond int64", Meta, get, "VA 9223372036854775808 f0 c1 " + o + "\r\n", "x", false},
+		{"meta: no length", Meta, get, "VA f0 c1 " + o + "\r\n", "x", false},
+		{"meta: length without a value", Meta, get, "VA 67108864 f0 c1 " + o + "\r\n", "", true},
+		{"meta: small length without a value", Meta, get, "VA 100 f0 c1 " + o + "\r\n", "", true},
+		{"meta: endless header", Meta, get, "VA 1 f0 c1 ", o, false},
+		{"meta: endless flags", Meta, get, "VA 1 f0 c1 " + o, " f0", false},
 		{"meta: endless line without a word", Meta, get, "", "x", false},
 		{"meta: endless error line", Meta, get, "SERVER_ERROR ", "x", false},
 		{"meta: endless empty lines", Meta, get, "", "\r\n", false},
-		{"meta: endless number", Meta, incr, "VA 67108864 O0\r\n", "1", false},
-		{"meta: number of 21 digits", Meta, incr, "VA 21 O0\r\n", "1", false},
-		{"meta: no number", Meta, incr, "VA 1 O0\r\nx\r\n", "", false},
-		{"meta: value for a store", Meta, set, "VA 67108864 O0\r\n", "x", false},
+		{"meta: endless number", Meta, incr, "VA 67108864 " + o + "\r\n", "1", false},
+		{"meta: number of 21 digits", Meta, incr, "VA 21 " + o + "\r\n", "1", false},
+		{"meta: no number", Meta, incr, "VA 1 " + o + "\r\nx\r\n", "", false},
+		{"meta: value for a store", Meta, set, "VA 67108864 " + o + "\r\n", "x", false},
 		{"meta: endless stats", Meta, stats, "", "STAT name value\r\n", false},
 		{"meta: endless nameless stats", Meta, stats, "", "STAT \r\n", false},
 		{"meta: endless statistic", Meta, stats, "STAT name ", "x", false},
@@ -216,11 +217,54 @@ func TestHostileBatches(t *testing.T) {
 	}
 }
 
+// A key of a classic batch is a miss only when END has come: until then a proxy
+// may yet have its value, or an error in its place.
+func TestMissesNeedTheEnd(t *testing.T) {
+	const values = "VALUE a 0 1 1\r\nv\r\nVALUE c 0 1 1\r\nv\r\n"
+	for name, behind := range map[string]func(p *peer){
+		"END":                       func(p *peer) { p.say("END\r\n"); p.ignore() },
+		"silence":                   func(p *peer) { p.ignore() },
+		"close":                     func(p *peer) {},
+		"an error line":             func(p *peer) { p.say("SERVER_ERROR backend failure\r\n"); p.ignore() },
+		"an error line out of step": func(p *peer) { p.say("SERVER_ERROR out of memory reading request\r\n"); p.ignore() },
+		"nonsense":                  func(p *peer) { p.say("?\r\n"); p.ignore() },
+		"another value":             func(p *peer) { p.say("VALUE d 0 1 1\r\nv\r\n"); p.ignore() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, patience := range []time.Duration{time.Hour, limit / 2} {
+				synctest.Test(t, func(t *testing.T) {
+					s := onPipe(t, limit, func(p *peer) {
+						p.next()
+						p.say(values)
+						behind(p)
+					})
+					s.cfg.Protocol = Classic
+					ctx, cancel := context.WithTimeout(context.Background(), patience)
+					defer cancel()
+					share := &Share{Link: s.Link, Keys: []string{"a", "b", "c"}}
+					Gather(ctx, []*Share{share})
+					require.Len(t, share.Replies, 3)
+					assert.Equal(t, OK, share.Replies[0].Status)
+					assert.Equal(t, OK, share.Replies[2].Status)
+					if name == "END" {
+						require.NoError(t, share.Err)
+						assert.Equal(t, Miss, share.Replies[1].Status)
+						return
+					}
+					assert.Equal(t, Refused, share.Replies[1].Status)
+					assert.Error(t, share.Replies[1].Err)
+				})
+			}
+		})
+	}
+}
+
 // A value that comes a byte at a time is no progress, nor are bytes of a header;
 // a context ends the slowest of them.
 func TestHostileDrips(t *testing.T) {
+	o := "O" + string(appendOpaque(nil, 0))
 	for name, begin := range map[string]string{
-		"value": "VA 1000 f0 c1 O0\r\n", "large value": "VA 1000000 f0 c1 O0\r\n", "header": "VA 1", "nothing": "",
+		"value": "VA 1000 f0 c1 " + o + "\r\n", "large value": "VA 1000000 f0 c1 " + o + "\r\n", "header": "VA 1", "nothing": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -237,7 +281,7 @@ func TestHostileDrips(t *testing.T) {
 			s := onPipe(t, limit, func(p *peer) {
 				p.in.ReadByte()
 				go p.ignore()
-				p.say("VA 67108864 f0 c1 O0\r\n")
+				p.say("VA 67108864 f0 c1 " + o + "\r\n")
 				for {
 					if _, err := io.WriteString(p, strings.Repeat("x", bigStep)); err != nil {
 						return
