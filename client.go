@@ -141,8 +141,12 @@ func NewFromSelector(ss ServerSelector) *Client {
 
 // Close closes the connections of the client. Calls under way fail with an
 // *OpError, where those of gomemcache go on. Close returns when nothing of the
-// client runs any more, not even a dial. The client may be used again, and
-// closed again. The error is nil.
+// client runs any more, not even a dial. It waits for changes that are under way,
+// for Timeout at the most, or twice that under TLS. If a server does not answer
+// them in that time, their connection stays half open, until the client has been
+// used again and found its end, or is garbage: until then deletes of their keys
+// fail with ErrInvalidationPending, as before Close. The client may be used
+// again, and closed again. The error is nil.
 func (c *Client) Close() error {
 	c.background.stop()
 	defer c.background.allow()
@@ -153,11 +157,13 @@ func (c *Client) Close() error {
 		open = append(open, s)
 	}
 	c.mu.RUnlock()
+	var closing sync.WaitGroup
 	for _, s := range open {
-		s.link.Close()
+		closing.Go(func() { s.link.Close() })
 	}
 	if spare != nil {
 		spare.Close()
 	}
+	closing.Wait()
 	return nil
 }

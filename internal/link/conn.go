@@ -18,7 +18,7 @@ type conn struct {
 	link  *Link
 	wire  *wire
 	codec codec
-	ended chan struct{} // closed when the network connection has been closed
+	ended chan struct{} // closed when nothing of its own runs any more
 
 	mu        sync.Mutex
 	turns     turns
@@ -41,7 +41,6 @@ type conn struct {
 	settled []func()       // to be called when nothing that c carried is under way any more
 	fenced  bool           // c has closed, and is read to its end first
 	parked  bool           // its end has not come in time
-	killed  bool           // it is not waited for
 	filling sync.WaitGroup // the reader, inside fill
 
 	mayBlock   bool // the flusher is inside a write that may need a reader

@@ -78,7 +78,7 @@ func (c *conn) loseLocked(err error) {
 	if len(writes) > 0 {
 		c.settled = append(c.settled, c.link.cfg.Unsettled(writes, true))
 	}
-	c.fenced = len(c.settled) > 0 && !over && !c.killed
+	c.fenced = len(c.settled) > 0 && !over
 }
 
 // leftLocked tells of the writes of k, which its caller has given up, where
@@ -105,13 +105,12 @@ func (c *conn) end(reason error) {
 	if c.link.cfg.Closed != nil {
 		c.link.cfg.Closed(reason)
 	}
-	if !over {
-		if c.park() {
-			return
-		}
-		c.wire.abort()
+	if over {
+		c.bury()
+	} else {
+		c.park()
 	}
-	c.bury()
+	close(c.ended)
 }
 
 // socket is the connection below TLS, if there is any.
@@ -132,7 +131,9 @@ func (c *conn) shut() bool {
 	c.socket().SetDeadline(longAgo) // whoever reads or writes finds that c has closed
 	c.filling.Wait()
 	if goodbye, ok := c.wire.Conn.(interface{ CloseWrite() error }); ok && c.wire.tls {
-		goodbye.CloseWrite() // close_notify; bounded by five seconds, or kill
+		enough := time.AfterFunc(c.link.cfg.Timeout(), func() { c.socket().SetDeadline(longAgo) })
+		goodbye.CloseWrite() // close_notify, for which crypto/tls has five seconds
+		enough.Stop()
 	}
 	half.CloseWrite()
 	return true
@@ -141,13 +142,7 @@ func (c *conn) shut() bool {
 // drain reads c to its end and reports whether that came within Timeout.
 func (c *conn) drain(ctx context.Context) bool {
 	nc := c.socket()
-	c.mu.Lock()
-	if c.killed {
-		c.mu.Unlock()
-		return false
-	}
 	nc.SetReadDeadline(time.Now().Add(c.link.cfg.Timeout()))
-	c.mu.Unlock()
 	defer context.AfterFunc(ctx, func() { nc.SetReadDeadline(longAgo) })()
 	buf := make([]byte, drainBuffer)
 	for read := 0; read < drainBytes; {
@@ -160,12 +155,13 @@ func (c *conn) drain(ctx context.Context) bool {
 	return false
 }
 
-// park leaves c open until Settle comes back to it, unless Close has come.
-func (c *conn) park() bool {
+// park leaves c open until Settle comes back to it. Close does not: what c
+// carries would be under way all the same, and nobody would ever hear of its end.
+// Nothing runs for c meanwhile, and its socket goes with the Link.
+func (c *conn) park() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.parked = !c.killed
-	return c.parked
+	c.parked = true
 }
 
 // bury is the very end of c, whose network connection has been closed.
@@ -177,26 +173,6 @@ func (c *conn) bury() {
 	l.mu.Lock()
 	delete(l.conns, c)
 	l.mu.Unlock()
-	close(c.ended)
-}
-
-// kill closes c without regard for writes that are under way.
-func (c *conn) kill() {
-	c.mu.Lock()
-	c.killed = true
-	c.closeLocked(ErrClosed)
-	if c.fenced {
-		c.socket().SetDeadline(longAgo)
-	}
-	parked := c.parked
-	c.parked = false
-	c.mu.Unlock()
-	if parked {
-		go func() {
-			c.wire.abort()
-			c.bury()
-		}()
-	}
 }
 
 // Settle reads on where a lost connection had not come to its end within
@@ -215,10 +191,12 @@ func (l *Link) Settle(ctx context.Context) {
 		done = append(done, ended)
 		go func() {
 			defer close(ended)
-			if c.drain(ctx) || !c.park() {
-				c.wire.abort()
-				c.bury()
+			if !c.drain(ctx) {
+				c.park()
+				return
 			}
+			c.wire.abort()
+			c.bury()
 		}()
 	}
 	for _, ended := range done {

@@ -136,24 +136,43 @@ func TestAWriteOnALostConnectionIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Close does not wait for lost connections, not even while somebody does.
-func TestCloseEndsAFence(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"while it is read": 0, "when it is left": 2 * limit, "while it is read again": 3 * limit} {
+// Close gives the writes under way the time of a fence, once, and what has not
+// come to its end by then is not over.
+func TestCloseHeedsAFence(t *testing.T) {
+	for name, tt := range map[string]struct{ before, takes time.Duration }{
+		"of a write under way":   {0, limit},
+		"while it is read":       {limit + limit/2, limit / 2},
+		"when it is left":        {3 * limit, 0},
+		"when that ends in time": {-1, limit / 2},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				defer close(release)
-				s := onDuplex(t, limit, stopped(release, new(atomic.Int32)))
+				var performed atomic.Int32
+				resume := make(chan struct{})
+				s := onDuplex(t, limit, stopped(resume, &performed), healthy)
 				d := s.note()
-				require.Error(t, s.set(context.Background(), "k"))
-				time.Sleep(wait)
-				if wait == 3*limit {
-					go s.Settle(context.Background())
-				}
+				err := later(func() error { return s.set(context.Background(), "k") })
 				synctest.Wait()
+				inTime := tt.before < 0
+				if inTime {
+					time.AfterFunc(limit/2, func() { close(resume) })
+				} else {
+					time.Sleep(tt.before)
+				}
 				start := time.Now()
 				s.Close()
-				assert.Zero(t, time.Since(start))
+				assert.InDelta(t, tt.takes, time.Since(start), float64(2*grace))
+				require.Error(t, <-err)
+				assert.Equal(t, []Write{{Key: "k", Op: Set, Stores: true}}, d.take())
+				if !inTime {
+					assert.Zero(t, d.settled.Load())
+					s.wantValue(t, "again")
+					s.Close()
+					close(resume)
+					s.Settle(context.Background())
+				}
+				synctest.Wait()
+				assert.EqualValues(t, 1, performed.Load())
 				assert.EqualValues(t, 1, d.settled.Load())
 				s.mu.Lock()
 				assert.Empty(t, s.conns)

@@ -238,8 +238,9 @@ func (l *Link) all() []*conn {
 }
 
 // Close closes the connections and fails the calls on them with ErrClosed. It
-// waits until nothing that it found at work runs any more. The Link may be used
-// again.
+// waits until nothing that it found at work runs any more, which takes the time
+// of a fence if there are writes among the calls: see fence.go. The Link may be
+// used again.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	dial := l.dialing
@@ -251,7 +252,7 @@ func (l *Link) Close() error {
 	}
 	conns := l.all()
 	for _, c := range conns {
-		c.kill()
+		c.close(ErrClosed)
 	}
 	for _, c := range conns {
 		<-c.ended

@@ -168,6 +168,9 @@ func (s *stage) start(t *testing.T, dial func(context.Context) (net.Conn, error)
 	})
 	t.Cleanup(func() {
 		s.Close()
+		for _, c := range s.all() { // half open yet; a pipe does not go with the Link
+			c.wire.abort()
+		}
 		s.stop()
 		s.running.Wait()
 	})
