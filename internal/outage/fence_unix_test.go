@@ -8,11 +8,11 @@ package outage
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -46,17 +46,18 @@ func TestLateStoresNeedAFence(t *testing.T) {
 }
 
 func lateStoreStands(t *testing.T, s *realserver.Server, key string, fenced bool) bool {
-	first, second := dialRaw(t, s.Addr()), dialRaw(t, s.Addr())
+	dial := new(net.Dialer).DialContext
+	first, second := dialRaw(t, dial, s.Addr()), dialRaw(t, dial, s.Addr())
 	defer second.Close()
-	require.NoError(t, s.Signal(syscall.SIGSTOP))
+	halt(t, s)
 	first.send(t, "ms "+key+" 3\r\nold\r\n")
 	if !fenced {
 		first.Close()
 		second.send(t, "md "+key+"\r\n")
-		require.NoError(t, s.Signal(syscall.SIGCONT))
+		proceed(t, s)
 	} else {
 		require.NoError(t, first.Conn.(*net.TCPConn).CloseWrite())
-		require.NoError(t, s.Signal(syscall.SIGCONT))
+		proceed(t, s)
 		_, err := io.Copy(io.Discard, first.r)
 		require.NoError(t, err)
 		first.Close()
@@ -93,8 +94,8 @@ type rawConn struct {
 	r *bufio.Reader
 }
 
-func dialRaw(t *testing.T, address string) *rawConn {
-	c, err := net.Dial("tcp", address)
+func dialRaw(t *testing.T, dial func(ctx context.Context, network, address string) (net.Conn, error), address string) *rawConn {
+	c, err := dial(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	require.NoError(t, c.SetDeadline(time.Now().Add(30*time.Second)))
 	r := &rawConn{c, bufio.NewReader(c)}

@@ -1,8 +1,9 @@
 package outage
 
-// What the tests share.
+// What the environment says, for all tests of the package.
 
 import (
+	"flag"
 	"os"
 	"strconv"
 	"testing"
@@ -12,7 +13,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "32") // they wait, most of the time
+	goleak.VerifyTestMain(m)
+}
 
 // count is a number from the environment.
 func count(t *testing.T, variable string, otherwise int) int {
