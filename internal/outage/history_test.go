@@ -19,7 +19,8 @@ package outage
 // A store whose outcome is unknown may be carried out late: its request lies in
 // the buffers of a server that is stopped. A deletion that succeeded promises
 // that this does no harm. A store that succeeded does not promise it until what
-// is owed has been deleted; until then the late one may come after it.
+// is owed has been deleted; until then the late one may come after it. Of a late
+// replacement, for which nothing is owed, it never promises anything.
 
 import (
 	"errors"
@@ -65,8 +66,9 @@ type history struct {
 // watermarks are moments: what was stored by calls that had returned before them
 // is hidden.
 type watermarks struct {
-	all  int64 // each store
-	done int64 // stores that succeeded
+	all     int64 // each store
+	done    int64 // stores that succeeded
+	unclear int64 // those and stores that are unclear
 }
 
 type stored struct {
@@ -81,6 +83,7 @@ const (
 	done    outcome = iota // it succeeded
 	refused                // nothing was changed, now or later
 	unclear                // it may have happened, or may happen yet
+	adrift                 // so may a replacement
 )
 
 // change hides what was stored before it began.
@@ -109,8 +112,12 @@ func (h *history) storeEnds(version int, began int64, o outcome, owed bool) {
 	if o == done {
 		h.takesHold(change{watermarks: watermarks{done: began}})
 	}
+	hides := watermarks{unclear: began}
+	if owed {
+		hides.all = began
+	}
 	if o == done || owed {
-		h.waiting = append(h.waiting, change{watermarks: watermarks{all: began}, end: end, owed: true})
+		h.waiting = append(h.waiting, change{watermarks: hides, end: end, owed: true})
 	}
 }
 
@@ -157,7 +164,7 @@ func (h *history) takesHold(c change) {
 }
 
 func (w *watermarks) raise(to watermarks) {
-	w.all, w.done = max(w.all, to.all), max(w.done, to.done)
+	w.all, w.done, w.unclear = max(w.all, to.all), max(w.done, to.done), max(w.unclear, to.unclear)
 }
 
 // readBegins returns what is hidden from a read that begins now.
@@ -189,7 +196,9 @@ func (h *history) readEnds(hidden watermarks, version int) error {
 		return nil
 	case s.outcome == refused:
 		return errDenied
-	case s.end < hidden.all || s.outcome == done && s.end < hidden.done:
+	case s.end < hidden.all,
+		s.end < hidden.done && s.outcome == done,
+		s.end < hidden.unclear && s.outcome != adrift:
 		return errStale
 	}
 	return nil
@@ -197,8 +206,9 @@ func (h *history) readEnds(hidden watermarks, version int) error {
 
 // A history is told in words, in the order of time:
 //
-//	s1( s1) s1? s1! s1~   a store of version 1 begins, succeeds, has an unknown
-//	                      outcome, stored nothing, is refused and a deletion is owed
+//	s1( s1) s1? s1^       a store of version 1 begins, succeeds, has an unknown
+//	                      outcome, has one and is a replacement
+//	s1! s1~               it stored nothing, and a deletion is owed
 //	da( da) da~ dax       a deletion begins, succeeds, is owed, fails
 //	la( la)               a look begins that finds that nothing is owed, and ends
 //	ra( ra1               a read begins, and gets version 1
@@ -227,6 +237,9 @@ func TestHistoryIsJudged(t *testing.T) {
 		{"a late store came after another", "s1( s1? s2( s2) ra( ra1", 0, nil},
 		{"a late store came after nothing was owed", "s1( s1? s2( s2) la( la) ra( ra1", 0, errStale},
 		{"it was owed when the look began", "s1( s1? s2( la( s2) la) ra( ra1", 0, nil},
+		{"a late replacement was deleted", "s1( s1^ da( da) ra( ra1", 0, errStale},
+		{"a late replacement was deleted by what was owed", "s1( s1^ s2( s2~ la( la) ra( ra1", 0, errStale},
+		{"a late replacement came after another store", "s1( s1^ s2( s2) la( la) ra( ra1", 0, nil},
 		{"replaced", "s1( s1) s2( s2) ra( ra1", 0, errStale},
 		{"replaced while it was stored", "s1( s2( s2) s1) ra( ra1", 0, nil},
 		{"replaced, perhaps", "s1( s1) s2( s2? ra( ra1", 0, nil},
@@ -283,6 +296,8 @@ func judged(t *testing.T, words string, grace time.Duration) (verdict error) {
 			h.storeEnds(version, began[name], done, false)
 		case "s?":
 			h.storeEnds(version, began[name], unclear, false)
+		case "s^":
+			h.storeEnds(version, began[name], adrift, false)
 		case "s!":
 			h.storeEnds(version, began[name], refused, false)
 		case "s~":
