@@ -103,6 +103,24 @@ func TestWhatIsOwedOutlivesItsProgram(t *testing.T) {
 	second.settles("untouched", server.Addr())
 }
 
+// A server that has left the list and comes back to it is owed what it was.
+func TestOwedToAServerThatLeftTheList(t *testing.T) {
+	t.Parallel()
+	server, other := memcachetest.NewServer(t), memcachetest.NewServer(t)
+	list, err := memcache.NewContinuum(ring.Default, memcache.Server{Addr: server.Addr()})
+	require.NoError(t, err)
+	s := watching(t, memcache.NewFromSelector(list))
+	s.mustSet("key", "old")
+	server.Pause()
+	s.goesDown("key", server.Addr())
+	require.ErrorIs(t, s.Delete("key"), memcache.ErrInvalidationPending)
+	require.NoError(t, list.SetServers(memcache.Server{Addr: other.Addr()}))
+	s.neverOld("key")
+	require.NoError(t, list.SetServers(memcache.Server{Addr: server.Addr()}))
+	server.Resume()
+	s.neverOld("key")
+}
+
 // Each change of the list is taken over by calls under way without a failure, and
 // a server that has left it is left.
 func TestListChangesUnderCalls(t *testing.T) {
