@@ -3,6 +3,7 @@ package outage
 // What becomes of the deletions that a server is owed, beside the ordinary.
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -101,6 +102,30 @@ func TestWhatIsOwedOutlivesItsProgram(t *testing.T) {
 	second.neverOld("stored")
 	second.mustGet("untouched", "old")
 	second.settles("untouched", server.Addr())
+}
+
+// A store that its caller gives up half written costs its connection. What it
+// held up comes to an end with that.
+func TestGivenUpHalfWritten(t *testing.T) {
+	t.Parallel()
+	for _, conns := range []int{1, 2} {
+		t.Run(fmt.Sprintf("connections=%d", conns), func(t *testing.T) {
+			t.Parallel()
+			server := memcachetest.NewServer(t, memcachetest.Config{MaxItemSize: 64 << 20})
+			s := newSubject(t, server.Addr())
+			s.MaxConns = conns
+			for range 2 * conns {
+				s.mustSet("warm", "value")
+			}
+			server.Pause()
+			ctx, cancel := context.WithTimeout(context.Background(), patience/4)
+			defer cancel()
+			require.Error(t, s.SetContext(ctx, &memcache.Item{Key: "key", Value: make([]byte, 32<<20)}))
+			server.Resume()
+			s.comesBack("warm", server.Addr())
+			s.settles("warm", server.Addr())
+		})
+	}
 }
 
 // A server that has left the list and comes back to it is owed what it was.
