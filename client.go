@@ -150,16 +150,19 @@ func NewFromSelector(ss ServerSelector) *Client {
 func (c *Client) Close() error {
 	c.background.stop()
 	defer c.background.allow()
-	c.mu.RLock()
+	c.mu.Lock()
 	spare := c.spare
-	open := make([]*server, 0, len(c.servers))
+	var links []*link.Link
 	for _, s := range c.servers {
-		open = append(open, s)
+		links = append(links, s.link)
 	}
-	c.mu.RUnlock()
+	for _, h := range c.healths { // some have others, or have left the list
+		links = append(links, h.linksLocked()...)
+	}
+	c.mu.Unlock()
 	var closing sync.WaitGroup
-	for _, s := range open {
-		closing.Go(func() { s.link.Close() })
+	for _, l := range links {
+		closing.Go(func() { l.Close() })
 	}
 	if spare != nil {
 		spare.Close()

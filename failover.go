@@ -79,7 +79,8 @@ type FailoverSettings struct {
 	ProbeDelay, MaxProbeDelay time.Duration
 
 	// JournalKeys and JournalBytes bound what is remembered of the changes that
-	// one server missed: keys, each once, and the memory for them. 0 means 100,000
+	// one server missed: keys, each once, and the memory for them; likewise of all
+	// servers together that have left the list and may come back. 0 means 100,000
 	// and 16 MiB. A negative JournalKeys means that nothing is remembered: a
 	// server that comes back with its memory serves what it holds.
 	JournalKeys, JournalBytes int

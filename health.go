@@ -81,6 +81,10 @@ type health struct {
 	client   *Client
 	identity string
 
+	// Guarded by client.mu.
+	former []*link.Link // of the servers before this one, as far as they have to do
+	left   int64        // clock when the server left the list; 0 = it is there
+
 	// word is zero for a server that is up, of which no failure is counted, and
 	// that is owed nothing: all that a call looks at then.
 	word atomic.Uint32
@@ -124,18 +128,25 @@ func (c *Client) newHealth(s *server, identity string) *health {
 	return h
 }
 
-// moves gives the identity another address. What failed was the old one; what
-// is owed to it is owed still.
-func (h *health) moves(s *server) {
+// moves gives the identity another address, or the one that it had, if it has
+// been absent from the list. What failed was the old one, and of an absent server
+// nothing is known any more; but what is owed to it is owed still.
+func (h *health) moves(s *server, absent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.server = s
+	if absent {
+		h.verdict = verdict{set: h.verdict.set}
+		h.since, h.reason, h.counts = time.Time{}, nil, ServerHealth{}
+	}
 	from, reason := h.verdict.state, h.reason
 	h.verdict.answered()
 	h.verdict.restoreDown(h.client.clock())
-	if from == ServerUp && h.owes != nil && h.owes.owed > 0 {
+	if from == ServerUp && h.owes != nil && (h.owes.owed > 0 || h.owes.overflowed) {
 		h.verdict.down(h.client.clock())
-		reason = ErrInvalidationPending
+		if reason = ErrInvalidationPending; h.owes.overflowed {
+			reason = errOverflow
+		}
 	}
 	h.changeLocked(from, reason)
 }

@@ -177,6 +177,17 @@ func (j *journal) due(since uint64, held bool) (keys []string) {
 	return keys
 }
 
+// forget makes room: what is not held counts as not having fitted.
+func (j *journal) forget(now int64) {
+	for _, e := range j.keys {
+		if e.holds == 0 {
+			j.drop(e)
+		}
+	}
+	j.seq++
+	j.overflowed, j.lost, j.lostSeq = true, now, j.seq
+}
+
 // restarted forgets what the server was owed before it started anew, empty.
 func (j *journal) restarted(at int64) {
 	for _, e := range j.keys {

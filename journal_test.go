@@ -214,3 +214,18 @@ func TestADeleteSentDuringAHoldIsNotTheLastWord(t *testing.T) {
 	assert.Equal(t, []string{"k"}, h.pay([]string{"k"}, sent))
 	assert.Empty(t, h.pay([]string{"k"}, h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})))
 }
+
+// What is forgotten to make room is overflow; what is held stays so.
+func TestJournalMakesRoom(t *testing.T) {
+	j := newJournal(new(FailoverSettings))
+	j.owe("a", 1)
+	j.owe("b", 1)
+	held := j.hold("b", 2)
+	j.forget(3)
+	assert.True(t, j.overflowed)
+	assert.EqualValues(t, 3, j.lost)
+	assert.Equal(t, []string{"b"}, j.due(0, true))
+	j.release(held)
+	j.emptied(j.seq)
+	assert.True(t, j.empty())
+}

@@ -189,7 +189,7 @@ func (h *health) prepare(ctx context.Context, s *server, t *link.Trial) error {
 	// Fewer keys than that are sooner deleted.
 	ask := h.owes.overflowed || h.owes.held > 0 || h.owes.owed > replayWindow
 	h.mu.Unlock()
-	s.link.Settle(ctx)
+	h.settleLinks(ctx)
 	if ask {
 		started := s.startedAnew(ctx)
 		h.mu.Lock()
@@ -245,7 +245,7 @@ func (s *server) startedAnew(ctx context.Context) int64 {
 // makeUp deletes what a server is owed that gets its calls, as far as no older
 // write is under way.
 func (h *health) makeUp(ctx context.Context, s *server) error {
-	s.link.Settle(ctx)
+	h.settleLinks(ctx)
 	do := func(ctx context.Context, reqs []link.Request) ([]link.Reply, error) {
 		share := link.Share{Link: s.link, Reqs: reqs}
 		link.Gather(ctx, []*link.Share{&share})

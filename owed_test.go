@@ -443,8 +443,7 @@ func TestAServerMovesToAnotherAddress(t *testing.T) {
 	})
 }
 
-// While the list of servers changes under calls, none of them fails, and what is
-// owed to a server that leaves is forgotten with it.
+// While the list of servers changes under calls, none of them fails.
 func TestServersComeAndGoUnderCalls(t *testing.T) {
 	onStage(t, 4, func(t *testing.T, s *stage) {
 		all := make([]string, len(s.servers))
@@ -479,18 +478,56 @@ func TestServersComeAndGoUnderCalls(t *testing.T) {
 		}
 		wg.Wait()
 		assert.Empty(t, s.states())
+	})
+}
 
+// A server that leaves the list is owed what it missed, and deletes it before it
+// serves when it comes back. Of several that leave only so much is remembered: the
+// first of them is kept out as any that missed too much.
+func TestOwedToServersThatLeaveTheList(t *testing.T) {
+	onStage(t, 3, func(t *testing.T, s *stage) {
+		s.Failover.JournalKeys = 3
+		all := make([]string, len(s.servers))
+		keys := make([]string, len(s.servers))
+		for i := range all {
+			all[i], keys[i] = s.servers[i].Addr(), s.key(t, i)
+			mustSet(t, s.Client, keys[i], "old")
+		}
+		miss := func(i int) {
+			s.stop(t, i)
+			requirePending(t, s.Delete(keys[i]))
+			require.NoError(t, s.servers[i].RestartWarm())
+		}
+		leave := func(stay ...string) {
+			require.NoError(t, s.list.SetServers(stay...))
+			s.get("any")
+			time.Sleep(2 * time.Minute)
+		}
+		miss(2)
+		leave(all[:2]...)
+		assert.Len(t, s.Health(), 2)
 		require.NoError(t, s.list.SetServers(all...))
-		key := s.key(t, 3)
-		s.stop(t, 3)
-		requirePending(t, s.Delete(key))
-		require.NoError(t, s.list.SetServers(all[:3]...))
-		s.get(key) // of another server now
-		assert.Len(t, s.Health(), 3)
+		h := s.Health()[2]
+		assert.Equal(t, memcache.ServerDown, h.State)
+		assert.Equal(t, 1, h.Owed)
+		assert.Zero(t, h.Downs, "nothing else is known of it")
+		s.returns(t, 2)
+		assert.Equal(t, memcache.ErrCacheMiss, s.get(keys[2]))
+
+		mustSet(t, s.Client, keys[2], "old")
+		s.stop(t, 2)
+		requirePending(t, s.Delete(keys[2]))
+		require.NoError(t, s.Owe(all[2], "another", "third"))
+		require.NoError(t, s.servers[2].RestartWarm())
+		leave(all[:2]...)
+		s.servers[1].Stop()
+		require.NoError(t, s.Owe(all[1], keys[1]))
+		leave(all[0])
+		require.NoError(t, s.servers[1].RestartWarm())
 		require.NoError(t, s.list.SetServers(all...))
-		h := s.Health()[3]
-		assert.Zero(t, h.Owed)
-		assert.Zero(t, h.Downs, "it is a new one, of which nothing is known")
+		s.returns(t, 1)
+		assert.True(t, s.Health()[2].Overflowed)
+		require.ErrorIs(t, s.get(keys[2]), memcache.ErrServerDown)
 	})
 }
 

@@ -69,8 +69,8 @@ func (c *Client) pickFrom(v *view, key string) (*server, error) {
 
 // follow takes over the list p of our own selector. Servers that it does not
 // have any more finish the calls that are under way and close. A server that has
-// its name from another address now is still owed what it missed there; what is
-// owed to one that left the list is forgotten.
+// its name from another address now is still owed what it missed there, and so is
+// one that left the list and comes back.
 func (c *Client) follow(p *placed) *view {
 	v := &view{placed: p, servers: make([]*server, len(p.addrs))}
 	kept, identities := make(map[serverName]bool, len(p.addrs)), make(map[string]bool, len(p.addrs))
@@ -95,11 +95,7 @@ func (c *Client) follow(p *placed) *view {
 			s.link.Retire()
 		}
 	}
-	for identity := range c.healths {
-		if !identities[identity] {
-			delete(c.healths, identity)
-		}
-	}
+	c.absentLocked(identities)
 	c.view.Store(v)
 	return v
 }
@@ -137,7 +133,9 @@ func (c *Client) serverLocked(name serverName, addr net.Addr, identity string) *
 	}
 	s := &server{client: c, slot: int(c.slots.Add(1)) - 1, addr: addr}
 	if h := c.healths[identity]; h != nil {
-		h.moves(s)
+		h.former = append(h.former, h.current().link)
+		h.moves(s, h.left != 0)
+		h.left = 0
 		s.health = h
 	} else {
 		s.health = c.newHealth(s, identity)

@@ -230,6 +230,14 @@ func (l *Link) Drain() {
 	}
 }
 
+// Idle reports whether there is no connection, not even one that is being made or
+// has not wholly closed.
+func (l *Link) Idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns) == 0 && l.dialing == nil
+}
+
 // all returns the connections that are not wholly closed.
 func (l *Link) all() []*conn {
 	l.mu.Lock()
