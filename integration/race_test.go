@@ -1,0 +1,6 @@
+//go:build race
+
+package integration
+
+// underRace tells of the race detector.
+const underRace = true
