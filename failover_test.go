@@ -1,6 +1,9 @@
 package memcache
 
 import (
+	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -281,5 +284,28 @@ func TestPolicyOfOperations(t *testing.T) {
 	}
 	for op := link.Get; op <= link.Stats; op++ {
 		assert.Equal(t, want[op], set.policyOf(op), op.String())
+	}
+}
+
+// Whatever took a server down, calls that it refuses say that it is down.
+func TestRefusedCallsSayThatTheServerIsDown(t *testing.T) {
+	s := &server{addr: newServerAddr("127.0.0.1:11211")}
+	for _, reason := range []error{
+		nil,
+		&link.LostError{Err: context.DeadlineExceeded, Dial: true},
+		&link.LostError{Err: io.EOF, Sent: true},
+		&link.ServerError{Kind: "SERVER_ERROR"},
+		&link.ProtocolError{Err: io.EOF},
+		link.ErrUnsupported,
+	} {
+		for _, err := range []error{&downError{reason}, &owedError{&downError{reason}}} {
+			failed := s.failure(context.Background(), link.Delete, err)
+			var op *OpError
+			require.ErrorAs(t, failed, &op, "%v", reason)
+			assert.ErrorIs(t, failed, ErrServerDown)
+			assert.False(t, op.OutcomeUnknown)
+			_, owed := err.(*owedError)
+			assert.Equal(t, owed, errors.Is(failed, ErrInvalidationPending))
+		}
 	}
 }

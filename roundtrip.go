@@ -100,6 +100,7 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	var owed *owedError
 	pending := owing(op) && errors.As(err, &owed)
 	switch {
+	case errors.Is(err, ErrServerDown): // for a reason that may be one of these
 	case errors.Is(err, link.ErrUnsupported):
 		return &OpError{Op: op.String(), Server: name, Err: ErrNotSupported}
 	case errors.As(err, &refused):
