@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 
 	// Tests alone.
 	"internal/codectest": {"meta", "classic", "binary"},
+	"internal/duplex":    {},
 	"internal/outage":    {".", "ring"},
 
 	// Not part of the library.
@@ -49,7 +50,7 @@ var mayImport = map[string][]string{
 // testsMayImport is what test files may import on top of that and of the package
 // that they test.
 var testsMayImport = []string{
-	"memcachetest", "internal/realserver", "internal/transcript",
+	"memcachetest", "internal/realserver", "internal/transcript", "internal/duplex",
 	"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "go.uber.org/goleak",
 }
 

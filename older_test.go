@@ -13,37 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/duplex"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
 
 // This file tests that a delete is the last word over what was sent before it,
 // on connections that were given up.
-
-// duplex is a pipe of which one direction can be closed alone.
-type duplex struct {
-	net.Conn // what is read from, and what else there is
-	out      net.Conn
-}
-
-func duplexes() (near, far *duplex) {
-	nearIn, farOut := net.Pipe()
-	farIn, nearOut := net.Pipe()
-	return &duplex{nearIn, nearOut}, &duplex{farIn, farOut}
-}
-
-func (d *duplex) Write(b []byte) (int, error)        { return d.out.Write(b) }
-func (d *duplex) CloseWrite() error                  { return d.out.Close() }
-func (d *duplex) SetWriteDeadline(t time.Time) error { return d.out.SetWriteDeadline(t) }
-
-func (d *duplex) SetDeadline(t time.Time) error {
-	d.out.SetWriteDeadline(t)
-	return d.Conn.SetReadDeadline(t)
-}
-
-func (d *duplex) Close() error {
-	d.out.Close()
-	return d.Conn.Close()
-}
 
 // system is what lies between a client and a server that may be stopped: it
 // takes requests at once, and hands those of each connection to the server when
@@ -73,7 +48,7 @@ func (y *system) letPass() {
 }
 
 func (y *system) dial(context.Context, string, string) (net.Conn, error) {
-	near, far := duplexes()
+	near, far := duplex.Pipe()
 	y.mu.Lock()
 	gate := y.gate
 	y.mu.Unlock()

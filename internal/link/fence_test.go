@@ -12,42 +12,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/internal/duplex"
 )
 
 // This file tests what becomes of writes that are under way when their
 // connection is given up.
 
-// duplex is a pipe of which one direction can be closed alone.
-type duplex struct {
-	net.Conn // what is read from, and what else there is
-	out      net.Conn
-}
-
-func duplexes() (near, far *duplex) {
-	nearIn, farOut := net.Pipe()
-	farIn, nearOut := net.Pipe()
-	return &duplex{nearIn, nearOut}, &duplex{farIn, farOut}
-}
-
-func (d *duplex) Write(b []byte) (int, error)        { return d.out.Write(b) }
-func (d *duplex) CloseWrite() error                  { return d.out.Close() }
-func (d *duplex) SetWriteDeadline(t time.Time) error { return d.out.SetWriteDeadline(t) }
-
-func (d *duplex) SetDeadline(t time.Time) error {
-	d.out.SetWriteDeadline(t)
-	return d.Conn.SetReadDeadline(t)
-}
-
-func (d *duplex) Close() error {
-	d.out.Close()
-	return d.Conn.Close()
-}
-
 // onDuplex is onPipe with connections that can be shut for writing.
 func onDuplex(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 	s := &stage{scripts: scripts, timeout: timeout, stop: func() {}}
 	return s.start(t, func(context.Context) (net.Conn, error) {
-		near, far := duplexes()
+		near, far := duplex.Pipe()
 		s.play(far)
 		return near, nil
 	})
