@@ -42,8 +42,8 @@ func (s *server) ask(ctx context.Context, req *link.Request) (link.Reply, error)
 }
 
 func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, error) {
-	if err := ctx.Err(); err != nil { // nothing is sent for a caller that has left
-		return link.Reply{}, s.failure(ctx, req.Op, err)
+	if ctx.Err() != nil { // nothing is sent for a caller that has left
+		return link.Reply{}, s.failure(ctx, req.Op, context.Cause(ctx))
 	}
 	h := s.health
 	watched, t := h.word.Load() != 0, ticket{}
