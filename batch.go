@@ -2,7 +2,6 @@ package memcache
 
 import (
 	"context"
-	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -12,160 +11,92 @@ import (
 // This file groups many operations by server, has them performed, and collects
 // what failed.
 
-// batch is a set of operations, those of one server in one share:
+// batch is a set of operations, which are performed in rounds of roundOperations,
+// those of one server in one share. The memory that it takes is that of a round,
+// and four bytes for each operation:
 //
 //	operation  0 1 2 3 4          caller's order
-//	spots      │ │ │ │ └─▶ share 1, second
+//	places     │ │ │ │ └─▶ part 1
 //	           │ │ │ └───▶ nowhere: asked already
 //	           …
-//	shares     servers[0]: Keys or Reqs   servers[1]: …
+//	round      ├─────┤            parts[0].ops: 0 2   shares[0]: Keys or Reqs of these
+//	                              parts[1].ops: 1     shares[1]: …
 type batch struct {
-	client  *Client
-	view    *view           // by which keys are placed; nil = by the selector
-	ctx     context.Context // of perform
-	mixed   bool            // the operations are not all the same
-	servers []*server
-	sizes   []int32 // of the shares
-	spots   []spot  // of the operations
-	shares  []link.Share
-	keys    []string      // of all shares, as they are sent
-	own     [][]string    // of each share, as the caller gave them; nil if they are sent so
-	asked   []*link.Share // the shares once more, for link.Gather
-	bySlot  []int32       // 1 + the share of the server with that slot, 0 = none
+	client *Client
+	view   *view           // by which keys are placed; nil = by the selector
+	ctx    context.Context // of perform
+	mixed  bool            // the operations are not all the same
+	ops    operations
+	places []int32 // of the operations: the part of their server, or nowhere
+	parts  []part  // one for each server, in the order in which they are met
+	bySlot []int32 // 1 + the part of the server with that slot, 0 = none
+
+	// The round: operations from to to-1.
+	from, to int
+	wire     []string      // their keys, as they are sent
+	shares   []link.Share  // what each part has of them; may be empty
+	asked    []*link.Share // those that are sent, for link.Gather
+
+	// Memory of the round, used again in the next.
+	own   []string       // keys, as the caller gave them, if they are in Items or requests
+	order []int32        // of all parts: ops
+	keys  []string       // of all shares: Keys
+	made  []link.Request // in the caller's order
+	reqs  []link.Request // of all shares: Reqs
 }
 
-// spot is the place of an operation in a batch.
-type spot struct{ share, at int32 }
+// part is what a batch holds of one server.
+type part struct {
+	server *server
+	size   int32   // of its share of the round
+	ops    []int32 // the operations of that, in order
+	asked  bool    // the share goes to the server, which is not known to be down
+	lost   error   // how an earlier share ended, and with it all that follow
+}
 
-// nowhere is the share of a key that the batch has already.
+// nowhere is the place of a key that the batch has already.
 const nowhere = -1
 
-// getting returns a batch that gets keys, each of them once.
-func (c *Client) getting(keys []string) (*batch, error) {
-	wire, err := c.Keys.wireAll(keys)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.newBatch(len(keys))
-	if err != nil {
-		return nil, err
-	}
-	seen := newSeen(len(keys))
-	defer seen.release()
-	distinct := len(keys)
-	for i := range keys {
-		if seen.before(keys, i) {
-			b.spots[i].share = nowhere
-			distinct--
-		} else if err := b.place(i, wire[i], nil); err != nil {
-			return nil, err
-		} else if b.spots[i].share == nowhere {
-			distinct--
-		}
-	}
-	b.share()
-	b.keys = slices.Grow(b.keys[:0], distinct)[:distinct]
-	all := b.keys
-	for i, n := range b.sizes {
-		b.shares[i].Keys, all = all[:n:n], all[n:]
-	}
-	for i, key := range wire {
-		if s := b.spots[i]; s.share != nowhere {
-			b.shares[s.share].Keys[s.at] = key
-		}
-	}
-	b.keep(keys)
-	return b, nil
-}
+// roundOperations is how many operations a round has. A round takes some 300
+// bytes for each, and a thousand for each of many servers still are one round.
+const roundOperations = 1 << 16
 
-// doing returns a batch of requests, which belong to it from now on.
-func (c *Client) doing(reqs []link.Request) (*batch, error) {
-	var keys []string
-	if c.Keys == (KeySettings{}) {
-		for i := range reqs {
-			if !legalKey(reqs[i].Key) {
-				return nil, ErrMalformedKey
-			}
-		}
-	} else {
-		keys = make([]string, len(reqs))
-		for i := range reqs {
-			keys[i] = reqs[i].Key
-		}
-		wire, err := c.Keys.wireAll(keys)
-		if err != nil {
-			return nil, err
-		}
-		for i := range reqs {
-			reqs[i].Key = wire[i]
-		}
-	}
-	b, err := c.newBatch(len(reqs))
-	if err != nil {
-		return nil, err
-	}
-	for i := range reqs {
-		if err := b.place(i, reqs[i].Key, &reqs[i]); err != nil {
-			return nil, err
-		}
-	}
-	b.share()
-	b.keep(keys)
-	if len(b.shares) == 1 {
-		b.shares[0].Reqs = reqs
-		return b, nil
-	}
-	all := make([]link.Request, len(reqs))
-	for i, n := range b.sizes {
-		b.shares[i].Reqs, all = all[:n:n], all[n:]
-	}
-	for i := range reqs {
-		b.shares[b.spots[i].share].Reqs[b.spots[i].at] = reqs[i]
-	}
-	return b, nil
-}
-
-// keep remembers the keys of the caller, if others are sent in their place.
-func (b *batch) keep(keys []string) {
-	if b.client.Keys == (KeySettings{}) {
-		return
-	}
-	b.own = make([][]string, len(b.shares))
-	for i, n := range b.sizes {
-		b.own[i] = make([]string, n)
-	}
-	for i, s := range b.spots {
-		if s.share != nowhere {
-			b.own[s.share][s.at] = keys[i]
-		}
-	}
-}
-
-// key returns the key of operation j of share i, as the caller gave it.
-func (b *batch) key(i, j int) string {
-	switch share := &b.shares[i]; {
-	case b.own != nil:
-		return b.own[i][j]
-	case share.Keys != nil:
-		return share.Keys[j]
-	default:
-		return share.Reqs[j].Key
-	}
-}
-
-// newBatch returns a batch for n operations, all of which will be placed by the
-// list of servers as it is now.
-func (c *Client) newBatch(n int) (*batch, error) {
-	v, err := c.current()
-	if err != nil && n > 0 {
-		return nil, err
-	}
+// newBatch returns a batch of ops, all of which have a legal key and a server
+// by the list as it is now. Of gets each key is asked once.
+func (c *Client) newBatch(ops operations) (*batch, error) {
 	b, ok := batches.Get().(*batch)
 	if !ok {
 		b = new(batch)
 	}
-	b.client, b.view = c, v
-	b.spots = slices.Grow(b.spots[:0], n)[:n]
+	view, unplaced := c.current()
+	b.client, b.view, b.ops = c, view, ops
+	n, gets := ops.len(), ops.gets()
+	b.places = slices.Grow(b.places[:0], n)[:n]
+	var given seen
+	if gets {
+		given = newSeen(n)
+		defer given.release()
+	}
+	for b.to < n {
+		if err := b.advance(); err != nil {
+			return nil, err
+		}
+		if unplaced != nil {
+			return nil, unplaced
+		}
+		for i := b.from; i < b.to; i++ {
+			if gets && given.before(ops.keys, i) {
+				b.places[i] = nowhere
+				continue
+			}
+			s, err := c.pickFrom(view, c.Keys.placed(b.wire[i-b.from]))
+			if err != nil {
+				return nil, err
+			}
+			b.places[i] = b.partOf(s)
+		}
+	}
+	b.from, b.to = 0, 0
 	return b, nil
 }
 
@@ -174,7 +105,7 @@ var batches sync.Pool
 // release lets the memory of b be used again, if nothing is left that might
 // still write to it. No part of b may be in use any more.
 func (b *batch) release() {
-	if len(b.spots) > keepTable {
+	if b.ops.len() > keepTable {
 		return
 	}
 	for i := range b.shares {
@@ -182,64 +113,157 @@ func (b *batch) release() {
 			return
 		}
 	}
-	b.client, b.view, b.ctx, b.own, b.mixed = nil, nil, nil, nil, false
-	b.servers, b.sizes = b.servers[:0], b.sizes[:0]
+	b.client, b.view, b.ctx, b.ops, b.mixed = nil, nil, nil, operations{}, false
+	b.parts, b.from, b.to, b.wire = b.parts[:0], 0, 0, nil
 	clear(b.bySlot)
-	clear(b.spots)
+	clear(b.made) // they hold values of the caller
+	clear(b.reqs)
 	batches.Put(b)
 }
 
-// place finds the server of operation i, which is req, or a get without one. A
-// get that must be a miss is nowhere.
-func (b *batch) place(i int, wire string, req *link.Request) error {
-	c, key := b.client, b.client.Keys.placed(wire)
-	s, err := c.pickFrom(b.view, key)
-	if err != nil {
-		return err
+// advance moves on to the operations of the next round. It returns an error if
+// one of their keys is not legal.
+func (b *batch) advance() (err error) {
+	b.from, b.to = b.to, min(b.to+roundOperations, len(b.places))
+	n := b.to - b.from
+	if n == len(b.places) && b.wire != nil {
+		return nil // it is the only round, and has been placed just now
 	}
-	if c.Failover.Mode != FailFast && s.health.refuses() {
-		get := req == nil
-		if get {
-			req = &link.Request{Op: link.Get, Key: wire}
+	var keys []string
+	if b.ops.keys != nil {
+		keys = b.ops.keys[b.from:b.to]
+	} else {
+		b.own = slices.Grow(b.own[:0], n)[:n]
+		for i := range b.own {
+			b.own[i] = b.ops.key(b.from + i)
 		}
-		blind := false
-		if s, blind = c.instead(b.view, s, key, req); blind && get {
-			b.spots[i].share = nowhere
-			return nil
-		}
+		keys = b.own
 	}
-	n := b.shareOf(s)
-	b.spots[i] = spot{share: n, at: b.sizes[n]}
-	b.sizes[n]++
-	return nil
+	b.wire, err = b.client.Keys.wireAll(keys)
+	return err
 }
 
-// shareOf returns the number of the share of s, which is new if it has none.
-func (b *batch) shareOf(s *server) int32 {
+// partOf returns the number of the part of s, which is new if it has none.
+func (b *batch) partOf(s *server) int32 {
 	if s.slot >= len(b.bySlot) {
 		b.bySlot = append(b.bySlot, make([]int32, s.slot+1-len(b.bySlot))...)
 	}
 	if b.bySlot[s.slot] == 0 {
-		b.servers, b.sizes = append(b.servers, s), append(b.sizes, 0)
-		b.bySlot[s.slot] = int32(len(b.servers))
+		b.parts = append(b.parts, part{server: s})
+		b.bySlot[s.slot] = int32(len(b.parts))
 	}
 	return b.bySlot[s.slot] - 1
 }
 
-// share makes the shares, still empty.
+// next lays out the next round, to be performed, and reports whether there is
+// one.
+func (b *batch) next() bool {
+	if b.to == len(b.places) {
+		return false
+	}
+	b.advance() // without an error, as when they were placed
+	b.renounce()
+	if !b.ops.gets() {
+		b.made = slices.Grow(b.made[:0], len(b.wire))[:len(b.wire)]
+	}
+	for i := range b.parts {
+		b.parts[i].size = 0
+	}
+	for i, wire := range b.wire {
+		place := &b.places[b.from+i]
+		var req *link.Request
+		if !b.ops.gets() {
+			req = &b.made[i]
+			*req = b.ops.request(b.from + i)
+			req.Key = wire
+		}
+		if *place != nowhere && b.client.Failover.Mode != FailFast {
+			*place = b.instead(*place, wire, req)
+		}
+		if *place != nowhere {
+			b.parts[*place].size++
+		}
+	}
+	b.share()
+	return true
+}
+
+// instead returns the part that takes req, or a get without one, from the part
+// home, if the server of that is down. A get that must be a miss is nowhere.
+func (b *batch) instead(home int32, wire string, req *link.Request) int32 {
+	s := b.parts[home].server
+	if !s.health.refuses() {
+		return home
+	}
+	get := req == nil
+	if get {
+		req = &link.Request{Op: link.Get, Key: wire}
+	}
+	s, blind := b.client.instead(b.view, s, b.client.Keys.placed(wire), req)
+	if blind && get {
+		return nowhere
+	}
+	return b.partOf(s)
+}
+
+// share makes the shares of the round.
 func (b *batch) share() {
-	b.shares = slices.Grow(b.shares[:0], len(b.servers))[:len(b.servers)]
-	for i, s := range b.servers {
-		b.shares[i].Reuse(s.link)
+	n := len(b.wire)
+	b.shares = slices.Grow(b.shares[:0], len(b.parts))[:len(b.parts)]
+	b.order = slices.Grow(b.order[:0], n)[:n]
+	order, keys, reqs := b.order, b.keys, b.reqs
+	switch {
+	case b.ops.gets():
+		b.keys = slices.Grow(b.keys[:0], n)[:n]
+		keys = b.keys
+	case len(b.parts) > 1:
+		b.reqs = slices.Grow(b.reqs[:0], n)[:n]
+		reqs = b.reqs
+	default: // they are in order
+		reqs = b.made
+	}
+	for i := range b.parts {
+		p, share := &b.parts[i], &b.shares[i]
+		share.Reuse(p.server.link)
+		p.ops, order = order[:0:p.size], order[p.size:]
+		if b.ops.gets() {
+			share.Keys, keys = keys[:0:p.size], keys[p.size:]
+		} else {
+			share.Reqs, reqs = reqs[:0:p.size], reqs[p.size:]
+		}
+	}
+	for i, wire := range b.wire {
+		place := b.places[b.from+i]
+		if place == nowhere {
+			continue
+		}
+		p, share := &b.parts[place], &b.shares[place]
+		p.ops = append(p.ops, int32(b.from+i))
+		if b.ops.gets() {
+			share.Keys = append(share.Keys, wire)
+		} else {
+			share.Reqs = append(share.Reqs, b.made[i])
+		}
 	}
 }
 
-// perform has the batch answered, unless ctx has ended before.
+// renounce leaves memory of the last round to those who may still write to it or
+// read it.
+func (b *batch) renounce() {
+	for i := range b.shares {
+		if !b.shares[i].Clean() {
+			b.shares[i] = link.Share{}
+			b.keys, b.made, b.reqs = nil, nil, nil
+		}
+	}
+}
+
+// perform has the round answered, unless ctx has ended before.
 func (b *batch) perform(ctx context.Context) {
 	b.ctx = ctx
 	watches := b.started(ctx)
-	if err := ctx.Err(); err != nil {
-		b.refuse(err)
+	if ctx.Err() != nil {
+		b.refuse(context.Cause(ctx))
 	} else {
 		watched := b.admit()
 		b.client.activity.Enter()
@@ -265,28 +289,40 @@ type watchedShare struct {
 // others. It returns those that health wants to know of.
 func (b *batch) admit() (watched []watchedShare) {
 	b.asked = b.asked[:0]
-	for i, s := range b.servers {
-		if s.health.word.Load() != 0 {
-			share := &b.shares[i]
-			if share.Err = s.health.admit(b.ctx, b.operation(i, 0), share.Reqs); share.Err != nil {
+	for i := range b.parts {
+		p, share := &b.parts[i], &b.shares[i]
+		p.asked = false
+		if p.size == 0 {
+			continue
+		}
+		if share.Err = p.lost; share.Err != nil {
+			continue
+		}
+		if h := p.server.health; h.word.Load() != 0 {
+			if share.Err = h.admit(b.ctx, b.operation(i, 0), share.Reqs); share.Err != nil {
 				continue
 			}
-			watched = append(watched, watchedShare{i, s.health.ticket(share.Reqs)})
+			watched = append(watched, watchedShare{i, h.ticket(share.Reqs)})
 		}
-		b.asked = append(b.asked, &b.shares[i])
+		p.asked = true
+		b.asked = append(b.asked, share)
 	}
 	return watched
 }
 
 // answered lets health know of what was answered, and of changes that were not.
 func (b *batch) answered(watched []watchedShare) {
-	for i, s := range b.servers {
-		share, t := &b.shares[i], ticket{}
+	for i := range b.parts {
+		p, share, t := &b.parts[i], &b.shares[i], ticket{}
+		s := p.server
 		if len(watched) > 0 && watched[0].share == i {
 			if share.Err == nil || len(share.Replies) > 0 {
 				s.health.answered()
 			}
 			t, watched = watched[0].ticket, watched[1:]
+		}
+		if p.asked {
+			p.lost = share.Err
 		}
 		if len(share.Reqs) == 0 {
 			continue
@@ -327,15 +363,11 @@ func (b *batch) refuse(err error) {
 	}
 }
 
-// failures returns what failed as a *MultiError, nil without any.
-func (b *batch) failures(outcomes bool) error { return multiError(b.failed(outcomes)) }
-
-// failed returns the operations that have no answer or were refused and, with
-// outcomes, those that did not succeed.
-func (b *batch) failed(outcomes bool) []Failure {
-	var list []Failure
+// failed appends to list the operations of the round that have no answer or were
+// refused and, with outcomes, those that did not succeed.
+func (b *batch) failed(list []Failure, outcomes bool) []Failure {
 	for i := range b.shares {
-		s, share := b.servers[i], &b.shares[i]
+		s, share := b.parts[i].server, &b.shares[i]
 		for j := range share.Replies {
 			reply := &share.Replies[j]
 			if reply.Status == link.OK || reply.Status != link.Refused && !outcomes {
@@ -360,18 +392,8 @@ func (b *batch) failed(outcomes bool) []Failure {
 	return list
 }
 
-// result returns the reply to operation i of a batch of requests that has been
-// performed, or why it has none or did not succeed.
-func (b *batch) result(i int) (*link.Reply, error) {
-	n, at := b.spots[i].share, int(b.spots[i].at)
-	s, share := b.servers[n], &b.shares[n]
-	op := share.Reqs[at].Op
-	if at >= len(share.Replies) {
-		return nil, s.failure(b.ctx, op, share.Err)
-	}
-	reply := &share.Replies[at]
-	return reply, s.outcome(b.ctx, op, reply)
-}
+// key returns the key of operation j of share i, as the caller gave it.
+func (b *batch) key(i, j int) string { return b.ops.key(int(b.parts[i].ops[j])) }
 
 // operation returns operation j of share i.
 func (b *batch) operation(i, j int) link.Op {
@@ -398,51 +420,4 @@ func (s *server) addFailure(list []Failure, err error, op link.Op, key string) [
 		list[at].Keys = append(list[at].Keys, key)
 	}
 	return list
-}
-
-// seen tells of keys whether they came before, by a table of hashes.
-type seen struct {
-	seed  maphash.Seed
-	table *[]int32 // 1 + the place of a key, where its hash points or behind; 0 = none
-}
-
-var seenTables = sync.Pool{New: func() any { return new([]int32) }}
-
-// newSeen returns a seen for n keys, to be released.
-func newSeen(n int) seen {
-	size := 2 // a power of two, and never more than half full
-	for size < 2*n {
-		size *= 2
-	}
-	table := seenTables.Get().(*[]int32)
-	if cap(*table) < size {
-		*table = make([]int32, size)
-	}
-	*table = (*table)[:size]
-	clear(*table)
-	return seen{seed: maphash.MakeSeed(), table: table}
-}
-
-func (s seen) release() {
-	if cap(*s.table) <= keepTable {
-		seenTables.Put(s.table)
-	}
-}
-
-const keepTable = 1 << 14 // entries; one for more keys is not kept
-
-// before reports whether keys[i] is among the keys before it, all of which have
-// been asked for.
-func (s seen) before(keys []string, i int) bool {
-	table := *s.table
-	for at := maphash.String(s.seed, keys[i]); ; at++ {
-		slot := &table[at&uint64(len(table)-1)]
-		if *slot == 0 {
-			*slot = int32(i) + 1
-			return false
-		}
-		if keys[*slot-1] == keys[i] {
-			return true
-		}
-	}
 }

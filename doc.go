@@ -34,7 +34,9 @@
 //
 // GetMultiSeq and GetMultiFunc give one item after the other and hold no more
 // than a window of them, GetMultiFunc without an allocation for each. A Pipeline
-// sends different operations in one flight.
+// sends different operations in one flight. Any of them may be as large as you
+// like: more than 65,536 keys or operations are performed in rounds of so many,
+// so that beside what it is given and returns a batch takes little memory.
 //
 // # Items, counters and what is known of them
 //

@@ -18,7 +18,8 @@ import (
 type Hooks struct {
 	// OpStarted is called before an operation goes to a server, and OpEnded when
 	// it is over, in the goroutine of its caller. An operation on several servers
-	// is told of once for each. OpEnded gets the context that OpStarted returned,
+	// is told of once for each, and one on more than 65,536 keys as several, one
+	// after the other. OpEnded gets the context that OpStarted returned,
 	// which may carry a span, or that of the operation.
 	OpStarted func(ctx context.Context, op OpInfo) context.Context
 	OpEnded   func(ctx context.Context, op OpInfo, result OpResult)
@@ -144,8 +145,11 @@ func (b *batch) started(ctx context.Context) []watch {
 	}
 	watches := make([]watch, len(b.shares))
 	for i := range b.shares {
+		if b.parts[i].size == 0 {
+			continue
+		}
 		share := &b.shares[i]
-		info := OpInfo{Op: b.operation(i, 0).String(), Server: b.servers[i].addr.String(), Keys: len(share.Keys)}
+		info := OpInfo{Op: b.operation(i, 0).String(), Server: b.parts[i].server.addr.String(), Keys: len(share.Keys)}
 		for j := range share.Reqs {
 			if keyed(share.Reqs[j].Op) {
 				info.Keys++
@@ -165,10 +169,13 @@ func (b *batch) started(ctx context.Context) []watch {
 func (b *batch) ended(watches []watch) {
 	for i := range watches {
 		w := &watches[i]
+		if b.parts[i].size == 0 {
+			continue
+		}
 		// A share that was given up in the last moment may have all its replies.
 		share := &b.shares[i]
 		if n := len(share.Replies); share.Err != nil && n < len(share.Keys)+len(share.Reqs) {
-			w.result.Err = b.servers[i].failure(b.ctx, b.operation(i, n), share.Err)
+			w.result.Err = b.parts[i].server.failure(b.ctx, b.operation(i, n), share.Err)
 		}
 		if share.Ended.IsZero() { // it was not even asked
 			share.Ended = time.Now()
@@ -185,7 +192,7 @@ func (b *batch) count(w *watch, i, j int, reply *link.Reply) {
 		w.result.Bytes += len(reply.Value)
 	case link.Refused:
 		if w.result.Err == nil {
-			w.result.Err = b.servers[i].outcome(b.ctx, b.operation(i, j), reply)
+			w.result.Err = b.parts[i].server.outcome(b.ctx, b.operation(i, j), reply)
 		}
 	}
 }

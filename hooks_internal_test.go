@@ -15,8 +15,9 @@ func TestHooksOfAShareThatFailedAfterItsLastReply(t *testing.T) {
 	var ended OpResult
 	c := New("127.0.0.1:1")
 	c.Hooks = &Hooks{OpEnded: func(_ context.Context, _ OpInfo, result OpResult) { ended = result }}
-	b, err := c.doing(forEach([]string{"a", "b"}, link.Request{Op: link.Delete}))
+	b, err := c.newBatch(operations{form: link.Request{Op: link.Delete}, keys: []string{"a", "b"}})
 	assert.NoError(t, err)
+	assert.True(t, b.next())
 	watches := b.started(context.Background())
 	b.shares[0].Replies = make([]link.Reply, 2)
 	b.shares[0].Err = context.Canceled

@@ -6,8 +6,8 @@ import (
 	"github.com/vaquero-cache/memcache/internal/link"
 )
 
-// This file holds the operations on many keys. All servers are asked before any
-// reply is read, in the calling goroutine.
+// This file holds the operations on many keys. In each round of a batch all
+// servers are asked before any reply is read, in the calling goroutine.
 //
 // Their common contract: for a key that is not legal, a nil Item, a value that
 // is too large or an error of the selector nothing is sent, and that error is
@@ -32,40 +32,42 @@ func (c *Client) GetMulti(keys []string) (map[string]*Item, error) {
 // GetMultiContext is GetMulti bounded by ctx. When ctx ends first, what has
 // arrived is returned, and the rest is in the *MultiError.
 func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string]*Item, error) {
-	b, err := c.getting(keys)
+	b, err := c.newBatch(operations{form: link.Request{Op: link.Get}, keys: keys})
 	if err != nil {
 		return nil, err
 	}
-	b.perform(ctx)
-
 	items := make(map[string]*Item, len(keys))
 	var chunk []Item
-	whole := true
-	for i := range b.shares {
-		share := &b.shares[i]
-		whole = whole && share.Err == nil
-		for j := range share.Replies {
-			reply := &share.Replies[j]
-			switch reply.Status {
-			case link.OK:
-				if len(chunk) == 0 {
-					chunk = make([]Item, itemChunk)
+	var list []Failure
+	for b.next() {
+		b.perform(ctx)
+		whole := true
+		for i := range b.shares {
+			share := &b.shares[i]
+			whole = whole && share.Err == nil
+			for j := range share.Replies {
+				reply := &share.Replies[j]
+				switch reply.Status {
+				case link.OK:
+					if len(chunk) == 0 {
+						chunk = make([]Item, itemChunk)
+					}
+					item := &chunk[0]
+					chunk = chunk[1:]
+					*item = Item{Key: b.key(i, j), Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
+					items[item.Key] = item
+				case link.Miss:
+				default:
+					whole = false
 				}
-				item := &chunk[0]
-				chunk = chunk[1:]
-				*item = Item{Key: b.key(i, j), Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
-				items[item.Key] = item
-			case link.Miss:
-			default:
-				whole = false
 			}
 		}
+		if !whole {
+			list = b.failed(list, false)
+		}
 	}
-	if whole {
-		b.release()
-		return items, nil
-	}
-	return items, b.failures(false)
+	b.release()
+	return items, multiError(list)
 }
 
 const itemChunk = 8
@@ -105,15 +107,12 @@ func (c *Client) ReplaceMultiContext(ctx context.Context, items []*Item) error {
 }
 
 func (c *Client) storeMulti(ctx context.Context, op link.Op, items []*Item) error {
-	reqs := make([]link.Request, len(items))
-	for i, item := range items {
+	for _, item := range items {
 		if err := storable(item); err != nil {
 			return err
 		}
-		reqs[i] = storing(op, item)
 	}
-	_, err := c.doMulti(ctx, reqs)
-	return err
+	return c.doMulti(ctx, operations{form: link.Request{Op: op}, items: items})
 }
 
 // DeleteMulti deletes the items of keys. Keys without one are in the
@@ -124,8 +123,7 @@ func (c *Client) DeleteMulti(keys []string) error {
 
 // DeleteMultiContext is DeleteMulti bounded by ctx.
 func (c *Client) DeleteMultiContext(ctx context.Context, keys []string) error {
-	_, err := c.doMulti(ctx, forEach(keys, link.Request{Op: link.Delete}))
-	return err
+	return c.doMulti(ctx, operations{form: link.Request{Op: link.Delete}, keys: keys})
 }
 
 // TouchMulti gives the items of keys a new expiration, as Touch does. Keys
@@ -136,8 +134,7 @@ func (c *Client) TouchMulti(keys []string, seconds int32) error {
 
 // TouchMultiContext is TouchMulti bounded by ctx.
 func (c *Client) TouchMultiContext(ctx context.Context, keys []string, seconds int32) error {
-	_, err := c.doMulti(ctx, forEach(keys, link.Request{Op: link.Touch, Expiration: seconds}))
-	return err
+	return c.doMulti(ctx, operations{form: link.Request{Op: link.Touch, Expiration: seconds}, keys: keys})
 }
 
 // IncrementMulti adds delta to the numbers stored at keys, as Increment does,
@@ -165,38 +162,38 @@ func (c *Client) DecrementMultiContext(ctx context.Context, keys []string, delta
 }
 
 func (c *Client) countMulti(ctx context.Context, op link.Op, keys []string, delta uint64) (map[string]uint64, error) {
-	b, err := c.doMulti(ctx, forEach(keys, link.Request{Op: op, Delta: delta}))
-	if b == nil {
-		return nil, err
-	}
-	numbers := make(map[string]uint64, len(keys))
-	for i := range b.shares {
-		share := &b.shares[i]
-		for j := range share.Replies {
-			if reply := &share.Replies[j]; reply.Status == link.OK {
-				numbers[b.key(i, j)] = reply.Number
-			}
-		}
-	}
-	return numbers, err
-}
-
-// forEach returns the request for each of keys.
-func forEach(keys []string, req link.Request) []link.Request {
-	reqs := make([]link.Request, len(keys))
-	for i, key := range keys {
-		reqs[i] = req
-		reqs[i].Key = key
-	}
-	return reqs
-}
-
-// doMulti performs reqs. The batch is nil if nothing was sent.
-func (c *Client) doMulti(ctx context.Context, reqs []link.Request) (*batch, error) {
-	b, err := c.doing(reqs)
+	b, err := c.newBatch(operations{form: link.Request{Op: op, Delta: delta}, keys: keys})
 	if err != nil {
 		return nil, err
 	}
-	b.perform(ctx)
-	return b, b.failures(true)
+	numbers := make(map[string]uint64, len(keys))
+	var list []Failure
+	for b.next() {
+		b.perform(ctx)
+		for i := range b.shares {
+			share := &b.shares[i]
+			for j := range share.Replies {
+				if reply := &share.Replies[j]; reply.Status == link.OK {
+					numbers[b.key(i, j)] = reply.Number
+				}
+			}
+		}
+		list = b.failed(list, true)
+	}
+	b.release()
+	return numbers, multiError(list)
+}
+
+func (c *Client) doMulti(ctx context.Context, ops operations) error {
+	b, err := c.newBatch(ops)
+	if err != nil {
+		return err
+	}
+	var list []Failure
+	for b.next() {
+		b.perform(ctx)
+		list = b.failed(list, true)
+	}
+	b.release()
+	return multiError(list)
 }

@@ -315,7 +315,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 
 // confirm is server.confirm for the deletes of share i.
 func (b *batch) confirm(i int, t ticket) {
-	s, share := b.servers[i], &b.shares[i]
+	s, share := b.parts[i].server, &b.shares[i]
 	at := map[string][]int{} // the deletes of a key
 	var keys []string
 	for j := range share.Replies {

@@ -38,9 +38,14 @@ func (c *Client) Pipeline() *Pipeline { return &Pipeline{client: c} }
 
 // flight is what one Do performs.
 type flight struct {
-	reqs  []link.Request
-	batch *batch // once performed
-	err   error  // why there is no batch
+	reqs []link.Request
+	err  error // why there are no replies
+
+	// Once performed.
+	ctx     context.Context
+	replies []link.Reply // to reqs; Refused where there is none
+	places  []int32      // of reqs: the number of their server
+	servers []*server
 }
 
 // ErrNotDone is what a result of a Pipeline says before Do.
@@ -62,16 +67,36 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	if f == nil {
 		return nil
 	}
-	if f.err == ErrNotDone {
-		f.batch, f.err = p.client.doing(f.reqs)
-	}
-	f.reqs = nil // the batch has them
-	if f.err != nil {
+	if f.err != ErrNotDone {
 		return f.err
 	}
-	f.batch.mixed = true
-	f.batch.perform(ctx)
-	return f.batch.failures(false)
+	b, err := p.client.newBatch(operations{reqs: f.reqs})
+	if f.err = err; err != nil {
+		return err
+	}
+	b.mixed = true
+	f.ctx, f.replies = ctx, make([]link.Reply, len(f.reqs))
+	var list []Failure
+	for b.next() {
+		b.perform(ctx)
+		for i := range b.shares {
+			share := &b.shares[i]
+			for j, at := range b.parts[i].ops {
+				if j < len(share.Replies) {
+					f.replies[at] = share.Replies[j]
+				} else {
+					f.replies[at] = link.Reply{Status: link.Refused, Err: share.Err}
+				}
+			}
+		}
+		list = b.failed(list, false)
+	}
+	f.places, b.places = b.places, nil
+	for i := range b.parts {
+		f.servers = append(f.servers, b.parts[i].server)
+	}
+	b.release()
+	return multiError(list)
 }
 
 // Len returns how many operations have been added since the last Do.
@@ -90,10 +115,12 @@ type place struct {
 
 // reply returns the reply to the operation, if it succeeded.
 func (r place) reply() (*link.Reply, error) {
-	if r.flight.batch == nil {
-		return nil, r.flight.err
+	f := r.flight
+	if f.err != nil {
+		return nil, f.err
 	}
-	return r.flight.batch.result(r.at)
+	reply := &f.replies[r.at]
+	return reply, f.servers[f.places[r.at]].outcome(f.ctx, f.reqs[r.at].Op, reply)
 }
 
 func (p *Pipeline) add(req link.Request) place {

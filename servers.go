@@ -36,11 +36,11 @@ func (c *Client) Stats(ctx context.Context, argument ...string) (map[string]map[
 	if err != nil {
 		return nil, err
 	}
-	stats := make(map[string]map[string]string, len(b.servers))
+	stats := make(map[string]map[string]string, len(b.parts))
 	for s, reply := range b.answers {
 		stats[s.addr.String()] = reply.Detail.Stats
 	}
-	return stats, b.failures(true)
+	return stats, multiError(b.failed(nil, true))
 }
 
 // statsArgument reports whether words may be sent behind stats.
@@ -70,11 +70,11 @@ func (c *Client) Versions(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	versions := make(map[string]string, len(b.servers))
+	versions := make(map[string]string, len(b.parts))
 	for s, reply := range b.answers {
 		versions[s.addr.String()] = string(reply.Value)
 	}
-	return versions, b.failures(true)
+	return versions, multiError(b.failed(nil, true))
 }
 
 // FlushServers deletes all items on the servers with the given addresses, as
@@ -88,28 +88,29 @@ func (c *Client) FlushServers(ctx context.Context, address ...string) error {
 	}
 	var list []Failure
 	for _, a := range address {
-		if !slices.ContainsFunc(b.servers, func(s *server) bool { return s.addr.String() == a }) {
+		if !slices.ContainsFunc(b.parts, func(p part) bool { return p.server.addr.String() == a }) {
 			list = append(list, Failure{Server: a, Err: ErrNoServers})
 		}
 	}
-	return multiError(append(list, b.failed(true)...))
+	return multiError(b.failed(list, true))
 }
 
 // onServers performs req on each server, or on those with the given addresses.
 func (c *Client) onServers(ctx context.Context, req link.Request, address ...string) (*batch, error) {
-	b := &batch{client: c}
+	b := &batch{client: c, ops: operations{reqs: []link.Request{req}}}
 	err := c.selector.Each(func(addr net.Addr) error {
 		if len(address) == 0 || slices.Contains(address, addr.String()) {
-			b.shareOf(c.server(addr))
+			b.partOf(c.server(addr))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.share()
-	for i := range b.shares {
-		b.shares[i].Reqs = []link.Request{req}
+	b.shares = make([]link.Share, len(b.parts))
+	for i := range b.parts {
+		b.parts[i].size, b.parts[i].ops = 1, []int32{0}
+		b.shares[i] = link.Share{Link: b.parts[i].server.link, Reqs: b.ops.reqs}
 	}
 	b.perform(ctx)
 	return b, nil
@@ -119,7 +120,7 @@ func (c *Client) onServers(ctx context.Context, req link.Request, address ...str
 func (b *batch) answers(yield func(*server, *link.Reply) bool) {
 	for i := range b.shares {
 		for j := range b.shares[i].Replies {
-			if reply := &b.shares[i].Replies[j]; reply.Status == link.OK && !yield(b.servers[i], reply) {
+			if reply := &b.shares[i].Replies[j]; reply.Status == link.OK && !yield(b.parts[i].server, reply) {
 				return
 			}
 		}

@@ -30,54 +30,62 @@ type Hit struct {
 // The errors are those of GetMultiContext: a *MultiError names the servers that
 // failed, and comes after all hits.
 func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bool) error {
-	b, err := c.getting(keys)
+	b, err := c.newBatch(operations{form: link.Request{Op: link.Get}, keys: keys})
 	if err != nil {
 		return err
 	}
-	b.ctx = ctx
-	watches := b.started(ctx)
-	defer b.ended(watches)
-	if err := ctx.Err(); err != nil {
-		b.refuse(err)
-		return b.failures(false)
-	}
-	watched := b.admit()
 	stream := streams.Get().(*link.Stream)
 	var list []Failure
 	stopped := false
-	stream.Run(ctx, b.shares, func(i, at int, r *link.Reply) bool {
+	for !stopped && b.next() {
+		list, stopped = b.stream(ctx, stream, list, f)
+	}
+	streams.Put(stream)
+	if stopped {
+		return nil
+	}
+	b.release()
+	return multiError(list)
+}
+
+// stream is perform that gives the hits to f. It appends to list what failed, and
+// reports whether f wants no more.
+func (b *batch) stream(ctx context.Context, stream *link.Stream, list []Failure, f func(Hit) bool) (_ []Failure, stopped bool) {
+	b.ctx = ctx
+	watches := b.started(ctx)
+	defer b.ended(watches)
+	if ctx.Err() != nil {
+		b.refuse(context.Cause(ctx))
+		return b.failed(list, false), false
+	}
+	watched := b.admit()
+	stream.Run(ctx, b.shares, func(i, j int, r *link.Reply) bool {
 		if watches != nil {
-			b.count(&watches[i], i, at, r)
+			b.count(&watches[i], i, j, r)
 		}
-		key := b.key(i, at)
 		switch r.Status {
 		case link.OK:
-			stopped = !f(Hit{Key: key, Value: r.Value, Flags: r.Flags, CasID: r.CAS})
+			stopped = !f(Hit{Key: b.key(i, j), Value: r.Value, Flags: r.Flags, CasID: r.CAS})
 		case link.Refused:
-			s := b.servers[i]
-			list = s.addFailure(list, s.outcome(ctx, link.Get, r), link.Get, key)
+			s := b.parts[i].server
+			list = s.addFailure(list, s.outcome(ctx, link.Get, r), link.Get, b.key(i, j))
 		}
 		return !stopped
 	})
 	b.answered(watched)
 	if stopped {
-		streams.Put(stream)
-		return nil
+		return nil, true
 	}
 	for i := range b.shares {
 		if share := &b.shares[i]; share.Err != nil {
-			s := b.servers[i]
+			s := b.parts[i].server
 			err := s.failure(ctx, link.Get, share.Err)
-			for at := stream.Taken(i); at < len(share.Keys); at++ {
-				list = s.addFailure(list, err, link.Get, b.key(i, at))
+			for j := stream.Taken(i); j < len(share.Keys); j++ {
+				list = s.addFailure(list, err, link.Get, b.key(i, j))
 			}
 		}
 	}
-	streams.Put(stream)
-	if list == nil && watches == nil { // who watches looks at b once more
-		b.release()
-	}
-	return multiError(list)
+	return list, false
 }
 
 var streams = sync.Pool{New: func() any { return new(link.Stream) }}

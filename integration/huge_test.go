@@ -136,55 +136,134 @@ func hugeKeys(t *testing.T) []string {
 	return keys
 }
 
-// hugeBatch stores keys, reads them in each form, deletes them, and deletes them
-// again when they are gone.
+// hugeHeap is what a batch of a million keys may take, beside what it is given
+// and what it returns.
+const hugeHeap = 64 << 20
+
+// hugeBatch uses keys in each form of batch, and then deletes them again when
+// they are gone.
 func hugeBatch(t *testing.T, c *memcache.Client, keys []string) {
+	ctx := context.Background()
+	items, counters := make([]*memcache.Item, len(keys)), make([]*memcache.Item, len(keys))
 	value := make([]byte, 1<<10)
-	items := make([]*memcache.Item, len(keys))
-	for i := range items {
-		items[i] = &memcache.Item{Key: keys[i], Value: value, Flags: uint32(i)}
-	}
-	require.NoError(t, c.SetMulti(items))
-	items = nil
-
-	grown := heapPeak()
-	hits := 0
-	require.NoError(t, c.GetMultiFunc(context.Background(), keys, func(h memcache.Hit) bool {
-		hits++
-		return len(h.Value) == len(value)
-	}))
-	peak, _ := grown()
-	assert.Equal(t, len(keys), hits)
-	// Beside the windows there are the keys once more, by server, and their places.
-	assert.Less(t, peak, int64(64<<20+48*len(keys)), "GetMultiFunc")
-
-	grown = heapPeak()
-	got, err := c.GetMulti(keys)
-	peakAll, results := grown()
-	require.NoError(t, err)
-	require.Len(t, got, len(keys))
 	for i, key := range keys {
-		if got[key].Flags != uint32(i) || len(got[key].Value) != len(value) {
-			t.Fatalf("wrong item for %s", key)
-		}
+		items[i] = &memcache.Item{Key: key, Value: value, Flags: uint32(i)}
+		counters[i] = &memcache.Item{Key: key, Value: []byte{'1'}}
 	}
-	got = nil
+	bounded(t, "SetMulti", func() any {
+		require.NoError(t, c.SetMulti(items))
+		return nil
+	})
+	bounded(t, "AddMulti of present keys", func() any {
+		err := c.AddMulti(items)
+		requireEach(t, err, memcache.ErrNotStored, len(keys))
+		return err
+	})
+	bounded(t, "GetMultiFunc", func() any {
+		hits := 0
+		require.NoError(t, c.GetMultiFunc(ctx, keys, func(h memcache.Hit) bool {
+			hits++
+			return len(h.Value) == len(value)
+		}))
+		require.Equal(t, len(keys), hits)
+		return nil
+	})
+	bounded(t, "GetMultiSeq", func() any {
+		hits := 0
+		for item, err := range c.GetMultiSeq(ctx, keys) {
+			require.NoError(t, err)
+			if len(item.Value) == len(value) {
+				hits++
+			}
+		}
+		require.Equal(t, len(keys), hits)
+		return nil
+	})
+	bounded(t, "GetMulti", func() any {
+		got, err := c.GetMulti(keys)
+		require.NoError(t, err)
+		require.Len(t, got, len(keys))
+		for i, key := range keys {
+			if got[key].Flags != uint32(i) || len(got[key].Value) != len(value) {
+				t.Fatalf("wrong item for %s", key)
+			}
+		}
+		return got
+	})
+	bounded(t, "TouchMulti", func() any {
+		require.NoError(t, c.TouchMulti(keys, 3600))
+		return nil
+	})
+	bounded(t, "DeleteMulti", func() any {
+		require.NoError(t, c.DeleteMulti(keys))
+		return nil
+	})
+	bounded(t, "GetMulti of absent keys", func() any {
+		got, err := c.GetMulti(keys)
+		require.NoError(t, err)
+		require.Empty(t, got)
+		return got
+	})
+	bounded(t, "AddMulti", func() any {
+		require.NoError(t, c.AddMulti(counters))
+		return nil
+	})
+	bounded(t, "IncrementMulti", func() any {
+		numbers, err := c.IncrementMulti(keys, 1)
+		require.NoError(t, err)
+		require.Len(t, numbers, len(keys))
+		require.EqualValues(t, 2, numbers[keys[len(keys)-1]])
+		return numbers
+	})
+	for _, outcome := range []error{nil, memcache.ErrCacheMiss} {
+		p := c.Pipeline()
+		results := make([]memcache.Result, len(keys))
+		for i, key := range keys {
+			results[i] = p.Delete(key)
+		}
+		bounded(t, fmt.Sprintf("Pipeline of deletes: %v", outcome), func() any {
+			require.NoError(t, p.Do(ctx))
+			for i := range results {
+				if results[i].Err() != outcome {
+					t.Fatalf("%v for %s", results[i].Err(), keys[i])
+				}
+			}
+			return results
+		})
+	}
+	bounded(t, "DeleteMulti of absent keys", func() any {
+		err := c.DeleteMulti(keys)
+		requireEach(t, err, memcache.ErrCacheMiss, len(keys))
+		return err
+	})
+	require.NoError(t, c.Ping(), "nothing is marked down")
+	runtime.KeepAlive(items) // all the while, or their end would count for the batches
+	runtime.KeepAlive(counters)
+}
 
-	require.NoError(t, c.DeleteMulti(keys))
-	grown = heapPeak()
-	err = c.DeleteMulti(keys)
-	peakAbsent, missing := grown()
+// requireEach checks that err says outcome of n keys, and nothing else.
+func requireEach(t *testing.T, err, outcome error, n int) {
 	var failed *memcache.MultiError
 	require.ErrorAs(t, err, &failed)
-	require.ErrorIs(t, err, memcache.ErrCacheMiss)
-	absent := 0
+	keys := 0
 	for _, f := range failed.Failures {
-		absent += len(f.Keys)
+		require.True(t, f.Err == outcome, f.Err)
+		keys += len(f.Keys)
 	}
-	assert.Equal(t, len(keys), absent)
-	require.NoError(t, c.Ping(), "nothing is marked down")
-	t.Logf("heap: GetMultiFunc %d MiB; GetMulti %d above its results of %d; DeleteMulti of absent keys %d above its error of %d",
-		peak>>20, (peakAll-results)>>20, results>>20, (peakAbsent-missing)>>20, missing>>20)
+	require.Equal(t, n, keys)
+}
+
+// bounded checks that the heap grows no further than by hugeHeap and the result
+// while do runs.
+func bounded(t *testing.T, form string, do func() (result any)) {
+	start := time.Now()
+	grown := heapPeak()
+	result := do()
+	took := time.Since(start)
+	peak, kept := grown()
+	runtime.KeepAlive(result)
+	assert.LessOrEqual(t, peak-kept, int64(hugeHeap), form)
+	t.Logf("%-34s heap %4d MiB above its result of %4d, %v", form, (peak-kept)>>20, kept>>20, took.Round(time.Millisecond))
 }
 
 // heapPeak samples the heap until the returned function is called, which tells

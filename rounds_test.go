@@ -1,0 +1,194 @@
+package memcache_test
+
+// Batches of several rounds: what is performed in parts is one batch to its
+// caller.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache"
+)
+
+const (
+	aRound        = 1 << 16
+	severalRounds = 2*aRound + 100 // operations
+)
+
+func manyKeys() []string {
+	keys := make([]string, severalRounds)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key:", i)
+	}
+	return keys
+}
+
+// countAsked counts the keys that c asks its servers for.
+func countAsked(c *memcache.Client) (asked func() int) {
+	var mu sync.Mutex
+	n := 0
+	c.Hooks = &memcache.Hooks{OpStarted: func(ctx context.Context, info memcache.OpInfo) context.Context {
+		mu.Lock()
+		defer mu.Unlock()
+		n += info.Keys
+		return ctx
+	}}
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		was := n
+		n = 0
+		return was
+	}
+}
+
+func TestSeveralRoundsAreOneBatch(t *testing.T) {
+	for name, settings := range map[string]memcache.KeySettings{"keys as they are": {}, "a namespace": {Namespace: "app:"}} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, embedded(t, 3)...)
+			c.Keys = settings
+			asked := countAsked(c)
+			keys := manyKeys()
+			items := make([]*memcache.Item, len(keys))
+			for i, key := range keys {
+				items[i] = &memcache.Item{Key: key, Value: fmt.Append(nil, i)}
+			}
+			require.NoError(t, c.SetMulti(items))
+			require.Equal(t, len(keys), asked())
+
+			twice := slices.Concat(keys, keys[:10]) // of the first round, in the last
+			got, err := c.GetMulti(twice)
+			require.NoError(t, err)
+			require.Equal(t, len(keys), asked())
+			require.Len(t, got, len(keys))
+			hits := map[string]string{}
+			require.NoError(t, c.GetMultiFunc(context.Background(), twice, func(h memcache.Hit) bool {
+				hits[h.Key] = string(h.Value)
+				return true
+			}))
+			require.Equal(t, len(keys), asked())
+			require.Len(t, hits, len(keys))
+			p := c.Pipeline()
+			results := make([]memcache.ItemResult, len(keys))
+			for i, key := range keys {
+				results[i] = p.Get(key)
+			}
+			require.NoError(t, p.Do(context.Background()))
+			numbers, err := c.IncrementMulti(keys, 1)
+			require.NoError(t, err)
+			for i, key := range keys {
+				want := fmt.Sprint(i)
+				piped, err := results[i].Item()
+				require.NoError(t, err)
+				if string(got[key].Value) != want || hits[key] != want || string(piped.Value) != want || piped.Key != key || numbers[key] != uint64(i+1) {
+					t.Fatalf("wrong item for %s", key)
+				}
+			}
+
+			require.NoError(t, c.DeleteMulti(keys[:aRound+50]))
+			var failed *memcache.MultiError
+			require.ErrorAs(t, c.DeleteMulti(keys), &failed)
+			require.Len(t, failed.Failures, 3, "one for each server")
+			var absent []string
+			for _, f := range failed.Failures {
+				assert.True(t, f.Err == memcache.ErrCacheMiss)
+				absent = append(absent, f.Keys...)
+			}
+			slices.Sort(absent)
+			assert.True(t, slices.Equal(slices.Sorted(slices.Values(keys[:aRound+50])), absent))
+		})
+	}
+}
+
+func TestAStreamStopsInALaterRound(t *testing.T) {
+	c := newClient(t, embedded(t, 1)...)
+	keys := manyKeys()
+	mustSet(t, c, keys[0], "first")
+	mustSet(t, c, keys[aRound], "of the second round")
+	asked := countAsked(c)
+	hits := 0
+	require.NoError(t, c.GetMultiFunc(context.Background(), keys, func(memcache.Hit) bool {
+		hits++
+		return hits < 2
+	}))
+	assert.Equal(t, 2, hits)
+	assert.Equal(t, 2*aRound, asked())
+}
+
+// A server that was lost in one round is not asked in the next, or each round
+// would wait for it; but what it misses there it is owed, too.
+func TestAServerThatIsLostInARoundIsNotAskedInTheNext(t *testing.T) {
+	silent := fakeServer(t, func(c *fakeConn) { io.Copy(io.Discard, c) })
+	addresses := append(embedded(t, 1), silent)
+	keys := manyKeys()
+	groups := byServer(t, addresses, keys)
+	c := metaClient(t, addresses...)
+	neverDown(c)
+	mustSet(t, c, groups[addresses[0]][0], "in the first round")
+	last := groups[addresses[0]][len(groups[addresses[0]])-1]
+	mustSet(t, c, last, "in the last round")
+	c.Timeout = time.Second
+	dials := countDials(c)
+	items, err := c.GetMulti(keys)
+	assert.Len(t, items, 2)
+	requireLost(t, err, silent, groups[silent])
+	assert.EqualValues(t, 1, dials.Load())
+
+	require.NoError(t, c.GetMultiFunc(context.Background(), groups[addresses[0]], func(memcache.Hit) bool { return true }))
+	err = c.GetMultiFunc(context.Background(), keys, func(memcache.Hit) bool { return true })
+	requireLost(t, err, silent, groups[silent])
+	assert.EqualValues(t, 2, dials.Load())
+
+	err = memcache.Ignore(c.DeleteMulti(keys), memcache.ErrCacheMiss)
+	requireLost(t, err, silent, groups[silent])
+	requirePending(t, err.(*memcache.MultiError).Failures[0].Err)
+	for _, h := range c.Health() {
+		if h.Server == silent {
+			assert.Equal(t, len(groups[silent]), h.Owed)
+		}
+	}
+}
+
+// requireLost checks that err is of one server that failed keys, in their order.
+func requireLost(t *testing.T, err error, server string, keys []string) {
+	t.Helper()
+	var failed *memcache.MultiError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Failures, 1)
+	assert.Equal(t, server, failed.Failures[0].Server)
+	assert.True(t, isTimeout(failed.Failures[0].Err), failed.Failures[0].Err)
+	require.True(t, slices.Equal(keys, failed.Failures[0].Keys))
+}
+
+// What has been answered when the context ends is returned, and the rest fails
+// by it.
+func TestAContextThatEndsBetweenRounds(t *testing.T) {
+	c := newClient(t, embedded(t, 1)...)
+	keys := manyKeys()
+	items := make([]*memcache.Item, len(keys))
+	for i, key := range keys {
+		items[i] = &memcache.Item{Key: key}
+	}
+	require.NoError(t, c.SetMulti(items))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c.Hooks = &memcache.Hooks{OpEnded: func(context.Context, memcache.OpInfo, memcache.OpResult) { cancel(errTest) }}
+	got, err := c.GetMultiContext(ctx, keys)
+	require.Len(t, got, aRound)
+	for _, key := range keys[:aRound] {
+		require.NotNil(t, got[key], key)
+	}
+	var failed *memcache.MultiError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Failures, 1)
+	require.True(t, slices.Equal(keys[aRound:], failed.Failures[0].Keys))
+	requireGaveUp(t, failed.Failures[0].Err, context.Canceled, "")
+	assert.ErrorIs(t, err, errTest)
+}
