@@ -269,3 +269,30 @@ func TestEndsOfShares(t *testing.T) {
 		assert.InDelta(t, time.Minute, streamed[0].Ended.Sub(start), 2*float64(grace))
 	})
 }
+
+// A server that reads nothing keeps no other one from being asked.
+func TestABlockedWriteKeepsNoOtherServerWaiting(t *testing.T) {
+	release, asked := make(chan struct{}), make(chan struct{})
+	stuck := onTCP(t, time.Minute, func(p *peer) {
+		<-release
+		p.serve()
+	})
+	free := onTCP(t, time.Minute, func(p *peer) {
+		a := p.next()
+		close(asked)
+		p.say(a.answer())
+		p.serve()
+	})
+	large := []Request{{Op: Set, Key: "large", Value: make([]byte, 8<<20)}}
+	shares := []*Share{{Link: stuck.Link, Reqs: large}, {Link: free.Link, Keys: numbered(10)}}
+	done := later(func() error { Gather(context.Background(), shares); return nil })
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Error("the second server has not been asked while the first one does not read")
+	}
+	close(release)
+	<-done
+	assert.NoError(t, shares[0].Err)
+	assert.NoError(t, shares[1].Err)
+}

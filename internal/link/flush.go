@@ -59,6 +59,13 @@ func (c *conn) flush(ctx context.Context, me *turn) {
 		case err == nil:
 			next, woken = c.turns.wrote(me, n)
 			wake(woken)
+		case err == errBlocked:
+			next, woken = c.turns.wrote(me, n)
+			wake(woken)
+			if next == dutyFlush && c.turns.lend(me) {
+				next = dutyNone
+				go c.flush(context.Background(), &c.turns.spare)
+			}
 		case ctx.Err() != nil:
 			c.passFlushLocked(me, n)
 		default:
@@ -99,6 +106,9 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || n == len(b) {
 			return n, err
 		}
+		if k := me.call; k != nil && k.batch {
+			return n, errBlocked
+		}
 	}
 	defer c.disarmWrite() // last, when nothing sets one any more
 	if k := me.call; c.wire.plain() && k != nil && ctx.Done() != nil {
@@ -127,6 +137,10 @@ func (c *conn) write(ctx context.Context, me *turn, b []byte, lone bool) (n int,
 	}
 	return n, nil
 }
+
+// errBlocked leaves a write that blocks to a helper: the caller of a batch may
+// have other servers to write to meanwhile.
+var errBlocked = errors.New("write blocks")
 
 // blockedAfter is when a write on a connection that cannot be tried without
 // blocking is taken to be blocked.
