@@ -51,13 +51,14 @@ func (c *conn) read(ctx context.Context, me *turn) {
 			return
 		}
 		c.armReadLocked(me, moved)
+		crowd := c.turns.first != c.turns.last
 		c.filling.Add(1)
 		c.mu.Unlock()
 
 		if stop == nil && ctx.Done() != nil {
 			stop = me.call.watch(ctx)
 		}
-		err = c.fill()
+		err = c.fill(crowd)
 		c.filling.Done()
 		expired, heard = false, err == nil
 		switch {
@@ -224,11 +225,11 @@ func (c *conn) finish(n int) {
 }
 
 // fill reads once, into the value that is being read if the buffer is empty,
-// else into the buffer.
-func (c *conn) fill() error {
+// else into the buffer. crowd says that several calls wait.
+func (c *conn) fill(crowd bool) error {
 	if c.big != nil && c.r == c.w {
 		if room := c.big.bodyRoom(); len(room) > 0 {
-			n, err := c.wire.Read(room)
+			n, err := c.wire.read(room, crowd)
 			c.big.tookDirect(n)
 			c.step += n
 			return c.heardBytes(n, err)
@@ -243,7 +244,7 @@ func (c *conn) fill() error {
 	if c.w == len(c.in) { // with one reply, of those that are taken whole
 		return protocolError("a short reply", c.in, errLongReply)
 	}
-	n, err := c.wire.Read(c.in[c.w:])
+	n, err := c.wire.read(c.in[c.w:], crowd)
 	c.w += n
 	return c.heardBytes(n, err)
 }

@@ -5,6 +5,7 @@ package link
 import (
 	"io"
 	"syscall"
+	"time"
 )
 
 // socket is the state of a wire's non-blocking calls. The functions are bound
@@ -12,9 +13,14 @@ import (
 type socket struct {
 	read, write, peek func(fd uintptr) bool
 
-	in    []byte // argument and result of read; the reader's
+	// Arguments and results of read; the reader's.
+	in    []byte
+	crowd bool // other calls wait for replies, too
 	inLen int
 	inErr error
+
+	parked time.Time // when this read began to wait in the poller; zero = it does not
+	wary   int       // reads to come that yield before they park; see readwait_unix.go
 
 	out []byte // argument and result of write; the flusher's
 	n   int
@@ -54,13 +60,14 @@ func (w *wire) tryWrite(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Read reads as net.Conn's does, but between yields before it parks.
-func (w *wire) Read(b []byte) (n int, err error) {
+// read reads as net.Conn's Read does, but between yields before it parks. crowd
+// says that other calls wait for replies, too.
+func (w *wire) read(b []byte, crowd bool) (n int, err error) {
 	if w.raw == nil || len(b) == 0 {
-		return w.Conn.Read(b)
+		return w.Read(b)
 	}
 	s := &w.sock
-	s.in = b
+	s.in, s.crowd, s.parked = b, crowd, time.Time{}
 	err = w.raw.Read(s.read)
 	s.in = nil
 	switch {

@@ -36,7 +36,8 @@ const (
 	Timers     = "timers"
 	Channels   = "channel operations"
 	Goroutines = "goroutines started"
-	Parks      = "waits"    // of a goroutine, for its connection or another one
+	Parks      = "waits" // of a goroutine, for its connection or another one
+	Polls      = "waits for the poller"
 	Wakes      = "wake-ups" // of a goroutine by another; the poller's are not among them
 	Yields     = "yields"
 	Locks      = "locks" // of sync.Mutex and sync.RWMutex
@@ -47,7 +48,7 @@ const (
 )
 
 // Names are all of them, in the order of runtime.VbenchCounts.
-var Names = []string{Clock, Deadlines, Timers, Channels, Goroutines, Parks, Wakes, Yields, Locks, Env, Hashes, Reads, Writes}
+var Names = []string{Clock, Deadlines, Timers, Channels, Goroutines, Parks, Polls, Wakes, Yields, Locks, Env, Hashes, Reads, Writes}
 
 // places are the functions that count, by package: "Func" or "Type.Method".
 var places = map[string]map[string]string{
@@ -60,7 +61,7 @@ var places = map[string]map[string]string{
 	"syscall": {
 		"Getenv": Env, "read": Reads, "recvfrom": Reads, "write": Writes, "sendto": Writes,
 	},
-	"internal/poll": {"setDeadlineImpl": Deadlines, "writev": Writes},
+	"internal/poll": {"setDeadlineImpl": Deadlines, "pollDesc.wait": Polls, "writev": Writes},
 	ring:            {"crc32IEEE": Hashes},
 	xxhash:          {"Sum64String": Hashes},
 }
