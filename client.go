@@ -53,7 +53,8 @@ type Client struct {
 
 	// MaxConns is how many connections share the calls to one server. One is
 	// best or equal for speed: each further one halves the batches in which
-	// requests travel. More keep calls apart from the large values of others.
+	// requests travel. More keep calls apart from the large values of others:
+	// a call goes by a connection that is not in the middle of one, if there is.
 	// 0 or less means 1.
 	MaxConns int
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,6 +43,8 @@ type conn struct {
 	fenced  bool           // c has closed, and is read to its end first
 	parked  bool           // its end has not come in time
 	filling sync.WaitGroup // the reader, inside fill
+
+	loud atomic.Bool // a large value is being read: what comes behind it has to wait
 
 	mayBlock   bool // the flusher is inside a write that may need a reader
 	writeArmed bool // the write deadline is a bound on progress, and no interrupt

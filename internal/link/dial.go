@@ -68,10 +68,7 @@ func (l *Link) connect(ctx context.Context) (*conn, error) {
 // is waited for, and only its failure fails a call. Without any, pick returns the
 // dial to wait for.
 func (l *Link) pick() (*conn, *dialing, error) {
-	lane := 0
-	if len(l.current) > 1 {
-		lane = int(l.turn.Add(1) % uint32(len(l.current)))
-	}
+	lane := l.lane()
 	if c := l.current[lane].Load(); c != nil {
 		return c, nil, nil
 	}
@@ -82,6 +79,23 @@ func (l *Link) pick() (*conn, *dialing, error) {
 		}
 	}
 	return nil, d, err
+}
+
+// lane is the place in current whose turn it is. One where a large value is being
+// read is passed over while there is another.
+func (l *Link) lane() int {
+	n := len(l.current)
+	if n == 1 {
+		return 0
+	}
+	turn := int(l.turn.Add(1) % uint32(n))
+	for i := range n {
+		lane := (turn + i) % n
+		if c := l.current[lane].Load(); c == nil || !c.loud.Load() {
+			return lane
+		}
+	}
+	return turn
 }
 
 // dial joins the dial under way or begins one, unless the latest failed a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -382,6 +383,44 @@ func TestOpenConnectionsStandInForOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A large value holds up what comes behind it on its connection, so calls go by
+// another one, as long as there is any.
+func TestLargeValuesDoNotHoldUpOtherConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1 << 20
+		s := onPipe(t, time.Minute, func(p *peer) {
+			for a := p.next(); a != nil; a = p.next() {
+				if a.key() != "large" {
+					p.say(a.answer())
+					continue
+				}
+				whole := a.hit(strings.Repeat("x", size))
+				p.say(whole[:size/2])
+				time.Sleep(30 * time.Second)
+				p.say(whole[size/2:])
+			}
+		})
+		s.cfg.MaxConns = 2
+		s.Link = New(s.cfg)
+		for _, key := range numbered(2) { // both are open
+			s.wantValue(t, key)
+			synctest.Wait()
+		}
+		start := time.Now()
+		get := later(func() error { _, err := s.get("large"); return err })
+		synctest.Wait()
+		for _, key := range numbered(10) {
+			s.wantValue(t, key)
+		}
+		assert.Zero(t, time.Since(start))
+		require.NoError(t, <-get)
+		after(t, 30*time.Second, start)
+		for _, key := range numbered(4) { // either one serves again
+			s.wantValue(t, key)
+		}
+	})
 }
 
 // A server that goes away closes all its connections, and each is found dead by

@@ -185,11 +185,13 @@ func (c *conn) feed(k *call) (done bool, err error) {
 			c.r += n
 			c.step += n
 			if k.body == inBody {
-				c.big = k
+				c.setBig(k)
 				return false, nil
 			}
 		}
-		c.big = nil
+		if c.big != nil {
+			c.setBig(nil)
+		}
 		n, done, err := c.codec.consume(k, c.in[c.r:c.w])
 		k.publish()
 		c.r += n
@@ -198,6 +200,12 @@ func (c *conn) feed(k *call) (done bool, err error) {
 		}
 		c.step += n // the beginning of the value
 	}
+}
+
+// setBig notes whose large value is being read.
+func (c *conn) setBig(k *call) {
+	c.big = k
+	c.loud.Store(k != nil)
 }
 
 // finish ends the n oldest turns and wakes their callers.
