@@ -37,6 +37,7 @@ while [ "$pass" -le "$passes" ]; do
 	run get -slice 40ms
 	run open -slice 300ms
 	run busy -slice 150ms
+	run loud -slice 250ms
 	run routing -slice 60ms
 	run ladder -slice 25ms
 	run memory -slice 15ms

@@ -47,6 +47,12 @@ func opener(open func(Target) (*client, error)) func(Target, *workload.Set) (*Op
 			o.Getter = func(i int) (run.Caller, error) { return newGetter(c, set, i), nil }
 			o.Setter = func(i int) (run.Caller, error) { return newSetter(c, set, i, t.Callers), nil }
 			o.Mixer = func(i int) (run.Caller, error) { return newMixed(c, set, i), nil }
+			o.Louder = func(i int) (run.Caller, error) {
+				if i == 0 {
+					return newLoud(c)
+				}
+				return newGetter(c, set, i), nil
+			}
 		}
 		if c.store != nil {
 			o.Storer = func(b Batches) (run.Caller, error) { return &storer{client: c, work: b}, nil }

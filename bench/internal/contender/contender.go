@@ -57,6 +57,7 @@ type Opened struct {
 	Getter func(i int) (run.Caller, error)   // caller i gets one key at a time
 	Setter func(i int) (run.Caller, error)   // caller i stores one key at a time
 	Mixer  func(i int) (run.Caller, error)   // caller i does both, nine GETs to a SET, by Zipf's law
+	Louder func(i int) (run.Caller, error)   // caller 0 gets a large value, the others one key at a time
 	Multi  func(Batches) (run.Caller, error) // a caller that gets many keys at a time
 	Storer func(Batches) (run.Caller, error) // a caller that stores many at a time, at Set.Puts
 	Close  func()
@@ -93,6 +94,7 @@ const (
 	VaqueroMeta       = "vaquero-meta"
 	VaqueroClassic    = "vaquero-classic"
 	VaqueroBinary     = "vaquero-binary"
+	VaqueroTwo        = "vaquero-2-conns"
 	VaqueroFunc       = "vaquero-func"
 	VaqueroStream     = "vaquero-stream"
 	VaqueroMetaFunc   = "vaquero-meta-func"
@@ -115,6 +117,7 @@ var Kinds = []Kind{
 	{VaqueroMeta, opener(openVaqueroMeta)},
 	{VaqueroClassic, opener(openVaqueroClassic)},
 	{VaqueroBinary, opener(openVaqueroBinary)},
+	{VaqueroTwo, opener(openVaqueroTwo)},
 	{VaqueroFunc, opener(openVaqueroFunc)},
 	{VaqueroStream, opener(openVaqueroStream)},
 	{VaqueroMetaFunc, opener(openVaqueroMetaFunc)},

@@ -73,10 +73,18 @@ func (s *setter) End() error { return s.client.holds(s.keys[s.i%len(s.keys)], s.
 // holds checks that value is stored at key.
 func (c *client) holds(key string, value []byte) error {
 	got, err := c.get(key)
-	if err == nil && !bytes.Equal(got, value) {
-		err = fmt.Errorf("%s does not hold what was stored last: %.40q", key, got)
+	if err != nil {
+		return err
 	}
-	return err
+	return same(key, got, value)
+}
+
+// same compares what was got for key with what was stored.
+func same(key string, got, stored []byte) error {
+	if !bytes.Equal(got, stored) {
+		return fmt.Errorf("%s does not hold what was stored last: %.40q", key, got)
+	}
+	return nil
 }
 
 // storer is a run.Caller that stores a batch of one value, new in each slice, and

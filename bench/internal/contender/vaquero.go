@@ -13,6 +13,13 @@ func openVaqueroMeta(t Target) (*client, error)    { return vaquero(t, memcache.
 func openVaqueroClassic(t Target) (*client, error) { return vaquero(t, memcache.Classic), nil }
 func openVaqueroBinary(t Target) (*client, error)  { return vaquero(t, memcache.Binary), nil }
 
+// openVaqueroTwo opens it with two connections to a server.
+func openVaqueroTwo(t Target) (*client, error) {
+	c := newVaquero(t, memcache.Auto)
+	c.MaxConns = 2
+	return adapted(c), nil
+}
+
 func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
 	c := routed(t)
 	if t.Selector != nil {
@@ -45,8 +52,10 @@ func routed(t Target) *memcache.Client {
 	return memcache.NewFromSelector(continuum)
 }
 
-func vaquero(t Target, p memcache.Protocol) *client {
-	c := newVaquero(t, p)
+func vaquero(t Target, p memcache.Protocol) *client { return adapted(newVaquero(t, p)) }
+
+// adapted is c as the tables use it.
+func adapted(c *memcache.Client) *client {
 	return &client{
 		get: func(key string) ([]byte, error) {
 			item, err := c.Get(key)

@@ -140,6 +140,11 @@ func allHolds() []hold {
 		add(hold{what: row + ", speed × gomemcache", table: "busy", rows: []string{row}, client: contender.Vaquero, figure: report.Speed, base: contender.Gomemcache, limit: atLeast(cell.aim)})
 	}
 
+	for _, client := range []string{contender.Vaquero, contender.VaqueroTwo} {
+		row := single("GET beside one of 1 MB", 9, 1)
+		add(hold{what: row + ", p50 of " + client + " × gomemcache", table: "loud", rows: []string{row}, client: client, figure: report.P50, base: contender.Gomemcache, limit: atMost(2.5)})
+	}
+
 	alone := []string{"GET on sockets, 1 caller"}
 	add(hold{what: "GET, 1 caller, p25 × prepared bytes", table: "ladder", rows: alone, client: contender.Vaquero, figure: report.P25, base: contender.FloorMeta, limit: atMost(1.03)})
 	add(hold{what: "GET, 1 caller, CPU × prepared bytes", table: "ladder", rows: alone, client: contender.Vaquero, figure: report.CPU, base: contender.FloorMeta, limit: atMost(1.05)})

@@ -35,6 +35,10 @@ func newBusy(fs *flag.FlagSet) Work {
 	return newSingles(fs, singles{callers: ints{1, 16, 64}, ops: words{"get"}, hogs: 2}, 1)
 }
 
+func newLoud(fs *flag.FlagSet) Work {
+	return newSingles(fs, singles{callers: ints{9}, ops: words{"loud"}}, 1)
+}
+
 func newOpen(fs *flag.FlagSet) Work {
 	return newSingles(fs, singles{callers: ints{256}, ops: words{"mixed"}, rates: ints{2000, 10000, 20000, 40000, 80000, 160000}}, 4)
 }
@@ -48,6 +52,9 @@ func newSingles(fs *flag.FlagSet, defaults singles, servers ...int) Work {
 	clients := []string{contender.FloorEcho, contender.FloorMeta, contender.FloorClassic, contender.Vaquero, contender.Gomemcache, contender.QuangTung}
 	if len(t.rates) > 0 || slices.Equal(t.ops, words{"mixed"}) {
 		clients = []string{contender.FloorMeta, contender.Vaquero, contender.Gomemcache, contender.QuangTung}
+	}
+	if slices.Equal(t.ops, words{"loud"}) {
+		clients = []string{contender.Vaquero, contender.VaqueroTwo, contender.Gomemcache, contender.QuangTung}
 	}
 	t.flags(fs, servers, clients...)
 	t.valueFlag(fs, workload.DefaultValueSize)
@@ -72,6 +79,7 @@ type operation struct {
 var operations = map[string]operation{
 	"get":   {"GET", func(o *contender.Opened) newCaller { return o.Getter }},
 	"set":   {"SET", func(o *contender.Opened) newCaller { return o.Setter }},
+	"loud":  {"GET beside one of 1 MB", func(o *contender.Opened) newCaller { return o.Louder }},
 	"mixed": {"9 GET 1 SET, Zipf", func(o *contender.Opened) newCaller { return o.Mixer }},
 }
 
@@ -121,6 +129,8 @@ func (t *singles) compared() []report.Ratio {
 			{Figure: report.P99, Base: contender.Gomemcache},
 			{Figure: report.HogWork, Base: contender.Gomemcache},
 		}
+	case slices.Equal(t.ops, words{"loud"}):
+		return []report.Ratio{{Figure: report.P50, Base: contender.Gomemcache}}
 	default:
 		return []report.Ratio{
 			{Figure: report.Speed, Base: contender.Gomemcache},

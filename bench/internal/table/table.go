@@ -43,6 +43,8 @@ var Tables = []Table{
 		[]string{"-servers", "2", "-callers", "4", "-clients", strings.Join(contender.Names(), ",")}},
 	{"busy", "the same beside goroutines that keep all processors busy", newBusy,
 		[]string{"-callers", "2", "-ops", "get,set"}},
+	{"loud", "small GETs of all callers but one, which gets a large value", newLoud,
+		[]string{"-callers", "2"}},
 	{"open", "operations due at a fixed rate, timed from when they were due", newOpen,
 		[]string{"-callers", "4", "-rates", "2000"}},
 	{"gc", "garbage collection in long slices", newGC,
