@@ -66,6 +66,21 @@ func TestAllocationsWithCancellableContext(t *testing.T) {
 	assert.LessOrEqual(t, testing.AllocsPerRun(1000, func() { c.SetContext(ctx, item) }), 2.0)
 }
 
+// What is refused because its server is down costs its caller nothing. A change is
+// remembered, and says so.
+func TestAllocationsOfAFastFailure(t *testing.T) {
+	for _, mode := range []FailoverMode{FailFast, NextServer} {
+		c := New("127.0.0.1:1")
+		c.Failover.Mode = mode
+		require.NoError(t, c.SetServerState(c.Health()[0].Server, ServerForcedDown))
+		_, err := c.Get("key")
+		require.ErrorIs(t, err, ErrServerDown)
+
+		assert.Zero(t, testing.AllocsPerRun(1000, func() { c.Get("key") }), mode)
+		assert.Zero(t, testing.AllocsPerRun(1000, func() { c.Touch("key", 1) }), mode)
+	}
+}
+
 // frugalServer answers each mg with a value and each ms and md with HD, without
 // allocating, so that what is counted is the client's.
 func frugalServer(t testing.TB) (address string) {

@@ -298,7 +298,8 @@ func TestRefusedCallsSayThatTheServerIsDown(t *testing.T) {
 		&link.ProtocolError{Err: io.EOF},
 		link.ErrUnsupported,
 	} {
-		for _, err := range []error{&downError{reason}, &owedError{&downError{reason}}} {
+		down := newDownError("server", reason)
+		for _, err := range []error{down, &owedError{down}} {
 			failed := s.failure(context.Background(), link.Delete, err)
 			var op *OpError
 			require.ErrorAs(t, failed, &op, "%v", reason)

@@ -19,11 +19,25 @@ import (
 
 // ErrServerDown is what errors.Is finds in the *OpError of a call that was not
 // made because its server is known to be down. Nothing was sent. The error wraps
-// the failure that took the server down.
+// the failure that took the server down. Calls may share one *OpError: it must
+// not be changed.
 var ErrServerDown = errors.New("memcache: server is down")
 
-// downError refuses calls to a server that is down.
-type downError struct{ reason error }
+// downError refuses calls to a server that is down. It is made once for an outage,
+// with what each operation is told, so that a call that fails at once costs next
+// to nothing: what callers do meanwhile is ask again.
+type downError struct {
+	reason error
+	told   [link.OpEnd]OpError
+}
+
+func newDownError(server string, reason error) *downError {
+	e := &downError{reason: reason}
+	for op := link.Get; op < link.OpEnd; op++ {
+		e.told[op] = OpError{Op: op.String(), Server: server, Err: e}
+	}
+	return e
+}
 
 func (e *downError) Error() string {
 	if e.reason == nil {
@@ -135,6 +149,9 @@ func (h *health) moves(s *server, absent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.server = s
+	if d := h.down.Load(); d != nil { // it is told with the address
+		h.down.Store(newDownError(s.addr.String(), d.reason))
+	}
 	if absent {
 		h.verdict = verdict{set: h.verdict.set}
 		h.since, h.reason, h.counts = time.Time{}, nil, ServerHealth{}
@@ -161,7 +178,7 @@ func (h *health) changeLocked(from ServerState, reason error) {
 	if v.state != from {
 		h.since, h.reason = time.Now(), reason
 		if !v.state.serves() {
-			h.down.Store(&downError{reason})
+			h.down.Store(newDownError(h.server.addr.String(), reason))
 		}
 		if hooks := h.client.Hooks; hooks != nil && hooks.ServerState != nil {
 			h.news = append(h.news, news{change: ServerStateChange{h.server.addr.String(), from, v.state, reason}})

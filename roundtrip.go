@@ -91,6 +91,9 @@ func (s *server) outcome(ctx context.Context, op link.Op, reply *link.Reply) err
 
 // failure turns an error of the link into the client's own.
 func (s *server) failure(ctx context.Context, op link.Op, err error) error {
+	if down, ok := err.(*downError); ok {
+		return &down.told[op]
+	}
 	var (
 		refused  *link.ServerError
 		nonsense *link.ProtocolError

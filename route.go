@@ -3,7 +3,6 @@ package memcache
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -198,17 +197,16 @@ func (s *FailoverSettings) bounded(expiration int32) int32 {
 // movesOn reports whether an operation that failed with err, and by which its
 // server was found to be down, may be tried elsewhere.
 func movesOn(ctx context.Context, op link.Op, err error) bool {
-	var lost *OpError
-	var timeout *ConnectTimeoutError
-	switch {
-	case ctx.Err() != nil:
-		return false
-	case errors.As(err, &timeout):
-		return true
-	case !errors.As(err, &lost):
+	if ctx.Err() != nil {
 		return false
 	}
-	return !lost.OutcomeUnknown || op == link.Set
+	switch err := err.(type) {
+	case *ConnectTimeoutError:
+		return true
+	case *OpError:
+		return !err.OutcomeUnknown || op == link.Set
+	}
+	return false
 }
 
 // failOver is the end of an operation on home that failed with err, while home is

@@ -196,7 +196,7 @@ func (c *binaryCodec) opcode(k *call, at uint32) binary.Opcode {
 	return binaryOpcodes[k.op()]
 }
 
-var binaryOpcodes = [opEnd]binary.Opcode{
+var binaryOpcodes = [OpEnd]binary.Opcode{
 	Get: binary.OpGet, GetAndTouch: binary.OpGetAndTouch, Touch: binary.OpTouch,
 	Set: binary.OpSet, Add: binary.OpAdd, Replace: binary.OpReplace,
 	Append: binary.OpAppend, Prepend: binary.OpPrepend, CompareAndSwap: binary.OpSet,

@@ -233,7 +233,7 @@ func TestWhatIsAWrite(t *testing.T) {
 		s := onDuplex(t, limit, silent)
 		d := s.note()
 		var reqs []Request
-		for op := Get; op < opEnd; op++ {
+		for op := Get; op < OpEnd; op++ {
 			if op != Stats && op != FlushAll && op != Version {
 				reqs = append(reqs, Request{Op: op, Key: op.String()})
 			}

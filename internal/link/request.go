@@ -26,7 +26,7 @@ const (
 	Inspect // a get without the value, that leaves the item as it is
 	Stats
 
-	opEnd // behind the last one
+	OpEnd // behind the last one
 )
 
 // stores reports whether a request of op carries a value.
@@ -91,7 +91,7 @@ type Detail struct {
 	Stats map[string]string
 }
 
-var opNames = [opEnd]string{
+var opNames = [OpEnd]string{
 	Get: "get", GetAndTouch: "gat", Touch: "touch", Set: "set", Add: "add", Replace: "replace",
 	Append: "append", Prepend: "prepend", CompareAndSwap: "cas", Delete: "delete",
 	Increment: "incr", Decrement: "decr", FlushAll: "flush_all", Version: "version",

@@ -4,7 +4,7 @@ import "errors"
 
 // repeatable lists the operations that may be performed twice: a second time
 // changes nothing. The others are repeated only if no byte of them was sent.
-var repeatable = [opEnd]bool{
+var repeatable = [OpEnd]bool{
 	Get: true, Set: true, Delete: true, Version: true, Inspect: true, Stats: true,
 }
 

@@ -34,7 +34,7 @@ func TestRetryTable(t *testing.T) {
 	}
 	twice := map[Op]bool{Get: true, Set: true, Delete: true, Version: true, Inspect: true, Stats: true}
 	for _, failure := range failures {
-		for op := Get; op < opEnd; op++ {
+		for op := Get; op < OpEnd; op++ {
 			for _, sent := range []bool{false, true} {
 				for _, came := range []bool{false, true} {
 					for _, answered := range []bool{false, true} {
@@ -82,14 +82,14 @@ func TestRetryOfABatchNeedsEachToBeRepeatable(t *testing.T) {
 	}
 	lost := &LostError{Err: io.EOF, Sent: true}
 	assert.True(t, mayRepeat(c, batch(Request{Op: Get}, Request{Op: Set}, Request{Op: Delete}), lost))
-	for op := Get; op < opEnd; op++ {
+	for op := Get; op < OpEnd; op++ {
 		assert.Equal(t, repeatable[op], mayRepeat(c, batch(Request{Op: Get}, Request{Op: op}, Request{Op: Set}), lost), op)
 	}
 }
 
 // everyOp performs f for each operation.
 func everyOp(t *testing.T, f func(t *testing.T, req *Request)) {
-	for op := Get; op < opEnd; op++ {
+	for op := Get; op < OpEnd; op++ {
 		t.Run(op.String(), func(t *testing.T) {
 			f(t, &Request{Op: op, Key: "k", Value: []byte("v"), CAS: 1, Delta: 1})
 		})
