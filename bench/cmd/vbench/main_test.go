@@ -67,7 +67,8 @@ func checkRounds(t *testing.T, raw string) {
 	require.NotEmpty(t, r.Rows)
 	for _, row := range r.Rows {
 		assert.Empty(t, row.Error, row.Name)
-		assert.Len(t, row.Slices, 2*len(row.Clients), row.Name)
+		require.NotEmpty(t, row.Slices, row.Name)
+		assert.Zero(t, len(row.Slices)%(2*len(row.Clients)), row.Name) // a row may have finer turns
 		for _, s := range row.Slices {
 			assert.Contains(t, row.Clients, s.Client)
 			assert.Positive(t, s.Ops, "%s: %s", row.Name, s.Client)

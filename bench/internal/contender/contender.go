@@ -28,6 +28,9 @@ type Target struct {
 	// Selector is for this project's client alone, in place of Addrs and Route.
 	Selector memcache.ServerSelector
 
+	// Failover is likewise what it does about servers that are down.
+	Failover memcache.FailoverSettings
+
 	// Timeout is what clients are given as theirs; 0 means far more than a loaded machine
 	// should need, so that a slow operation is measured and not failed.
 	Timeout time.Duration

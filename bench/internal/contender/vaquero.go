@@ -25,7 +25,7 @@ func newVaquero(t Target, p memcache.Protocol) *memcache.Client {
 	if t.Selector != nil {
 		c = memcache.NewFromSelector(t.Selector)
 	}
-	c.Timeout, c.DialContext, c.Protocol = t.Timeout, t.Dial, p
+	c.Timeout, c.DialContext, c.Protocol, c.Failover = t.Timeout, t.Dial, p, t.Failover
 	if t.TLS != nil {
 		c.DialContext, c.TLS = nil, t.TLS
 	}

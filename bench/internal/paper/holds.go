@@ -201,9 +201,17 @@ func allHolds() []hold {
 		add(hold{what: row + ", ns", table: "micro", rows: []string{row}, client: micro.Ours, figure: report.PerItem, limit: atMost(16)})
 	}
 
-	for _, way := range []string{"refused", "frozen"} {
-		add(hold{what: "GET, one of four servers " + way + ", speed × three healthy ones", table: "down", rows: []string{"GET from three of four servers, 64 callers"},
-			client: contender.Vaquero + "/" + way, figure: report.Speed, base: "*/healthy", limit: atLeast(0.9)})
+	for _, keys := range []string{"the three others", "all four"} {
+		for _, way := range []string{"refused", "frozen"} {
+			row := "GET from " + keys + ", 64 callers"
+			add(hold{what: row + ", one of four servers " + way + ", speed × three healthy ones", table: "down", rows: []string{row},
+				client: contender.Vaquero + "/" + way, figure: report.Speed, base: "*/healthy", limit: atLeast(0.95)})
+		}
+	}
+	for _, way := range []string{"fast", "next"} {
+		row := "GET while all is well, 64 callers, 1 server"
+		add(hold{what: row + ", failover " + way + ", speed × off", table: "down", rows: []string{row},
+			client: contender.Vaquero + "/" + way, figure: report.Speed, base: "*/off", limit: atLeast(0.99)})
 	}
 	return list
 }

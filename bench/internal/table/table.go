@@ -60,7 +60,7 @@ var Tables = []Table{
 	{"counts", "clock reads, locks, channel operations, hashes and system calls of an operation", newCounts, nil},
 	{"tls", "GET and GetMulti over TLS and without", newTLS,
 		[]string{"-callers", "2"}},
-	{"down", "GET while one of four servers is down", newDown,
+	{"down", "GET while one of four servers is down, and what it costs to be ready for that", newDown,
 		[]string{"-callers", "2", "-timeout", "1s"}},
 	{"outage", "how long a server's end and its return take to be noticed", newOutage,
 		[]string{"-timeout", "20ms", "-watch", "200ms"}},
@@ -102,6 +102,13 @@ func (s *Session) shorter(n int) *Session {
 	divided := *s
 	divided.Slice = max(1, s.Slice/time.Duration(n))
 	return &divided
+}
+
+// finer is the same session with slices divided by n, and n times as many.
+func (s *Session) finer(n int) *Session {
+	divided := s.shorter(n)
+	divided.Rounds *= n
+	return divided
 }
 
 // measure runs a row and puts it in the report. An error of a contender ends the
