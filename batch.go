@@ -17,7 +17,7 @@ import (
 //
 //	operation  0 1 2 3 4          caller's order
 //	places     │ │ │ │ └─▶ part 1
-//	           │ │ │ └───▶ nowhere: asked already
+//	           │ │ │ └───▶ nowhere: asked already, or a miss
 //	           …
 //	round      ├─────┤            parts[0].ops: 0 2   shares[0]: Keys or Reqs of these
 //	                              parts[1].ops: 1     shares[1]: …
@@ -34,7 +34,9 @@ type batch struct {
 	// The round: operations from to to-1.
 	from, to int
 	wire     []string      // their keys, as they are sent
-	shares   []link.Share  // what each part has of them; may be empty
+	todo     []int32       // those that are to be sent
+	again    []int32       // those of them that go to another server, as a round of their own
+	shares   []link.Share  // what each part has of todo; may be empty
 	asked    []*link.Share // those that are sent, for link.Gather
 
 	// Memory of the round, used again in the next.
@@ -54,7 +56,8 @@ type part struct {
 	lost   error   // how an earlier share ended, and with it all that follow
 }
 
-// nowhere is the place of a key that the batch has already.
+// nowhere is the place of a key that the batch has already, and of a read that is
+// a miss.
 const nowhere = -1
 
 // roundOperations is how many operations a round has. A round takes some 300
@@ -158,49 +161,62 @@ func (b *batch) partOf(s *server) int32 {
 // next lays out the next round, to be performed, and reports whether there is
 // one.
 func (b *batch) next() bool {
-	if b.to == len(b.places) {
+	fresh := len(b.again) == 0
+	if fresh && b.to == len(b.places) {
 		return false
 	}
-	b.advance() // without an error, as when they were placed
 	b.renounce()
+	if fresh {
+		b.advance() // without an error, as when they were placed
+		b.todo = b.todo[:0]
+		for i := b.from; i < b.to; i++ {
+			if b.places[i] != nowhere {
+				b.todo = append(b.todo, int32(i))
+			}
+		}
+	} else {
+		b.todo, b.again = b.again, b.todo[:0]
+	}
 	if !b.ops.gets() {
-		b.made = slices.Grow(b.made[:0], len(b.wire))[:len(b.wire)]
+		b.make()
 	}
-	for i := range b.parts {
-		b.parts[i].size = 0
-	}
-	for i, wire := range b.wire {
-		place := &b.places[b.from+i]
-		var req *link.Request
-		if !b.ops.gets() {
-			req = &b.made[i]
-			*req = b.ops.request(b.from + i)
-			req.Key = wire
-		}
-		if *place != nowhere && b.client.Failover.Mode != FailFast {
-			*place = b.instead(*place, wire, req)
-		}
-		if *place != nowhere {
-			b.parts[*place].size++
-		}
+	if fresh && b.client.Failover.Mode != FailFast {
+		b.todo = slices.DeleteFunc(b.todo, func(i int32) bool {
+			place := &b.places[i]
+			if b.parts[*place].server.health.refuses() {
+				*place = b.instead(i)
+			}
+			return *place == nowhere
+		})
 	}
 	b.share()
 	return true
 }
 
-// instead returns the part that takes req, or a get without one, from the part
-// home, if the server of that is down. A get that must be a miss is nowhere.
-func (b *batch) instead(home int32, wire string, req *link.Request) int32 {
-	s := b.parts[home].server
-	if !s.health.refuses() {
-		return home
+// make makes the requests of the round.
+func (b *batch) make() {
+	b.made = slices.Grow(b.made[:0], len(b.wire))[:len(b.wire)]
+	for _, i := range b.todo {
+		req := &b.made[int(i)-b.from]
+		*req = b.ops.request(int(i))
+		req.Key = b.wire[int(i)-b.from]
 	}
-	get := req == nil
-	if get {
-		req = &link.Request{Op: link.Get, Key: wire}
+}
+
+// request returns operation i of the round, as it is sent.
+func (b *batch) request(i int32) *link.Request {
+	if b.ops.gets() {
+		return &link.Request{Op: link.Get, Key: b.wire[int(i)-b.from]}
 	}
-	s, blind := b.client.instead(b.view, s, b.client.Keys.placed(wire), req)
-	if blind && get {
+	return &b.made[int(i)-b.from]
+}
+
+// instead returns the part that takes operation i, in the place of its server,
+// which is down: perhaps none better. A read that must be a miss is nowhere.
+func (b *batch) instead(i int32) int32 {
+	req := b.request(i)
+	s, blind := b.client.instead(b.view, b.parts[b.places[i]].server, b.client.Keys.placed(req.Key), req)
+	if blind && b.client.Failover.policyOf(req.Op) == reads {
 		return nowhere
 	}
 	return b.partOf(s)
@@ -208,7 +224,13 @@ func (b *batch) instead(home int32, wire string, req *link.Request) int32 {
 
 // share makes the shares of the round.
 func (b *batch) share() {
-	n := len(b.wire)
+	for i := range b.parts {
+		b.parts[i].size = 0
+	}
+	for _, i := range b.todo {
+		b.parts[b.places[i]].size++
+	}
+	n := len(b.todo)
 	b.shares = slices.Grow(b.shares[:0], len(b.parts))[:len(b.parts)]
 	b.order = slices.Grow(b.order[:0], n)[:n]
 	order, keys, reqs := b.order, b.keys, b.reqs
@@ -216,10 +238,10 @@ func (b *batch) share() {
 	case b.ops.gets():
 		b.keys = slices.Grow(b.keys[:0], n)[:n]
 		keys = b.keys
-	case len(b.parts) > 1:
+	case len(b.parts) > 1 || n < len(b.made):
 		b.reqs = slices.Grow(b.reqs[:0], n)[:n]
 		reqs = b.reqs
-	default: // they are in order
+	default: // they are there, in order
 		reqs = b.made
 	}
 	for i := range b.parts {
@@ -232,17 +254,13 @@ func (b *batch) share() {
 			share.Reqs, reqs = reqs[:0:p.size], reqs[p.size:]
 		}
 	}
-	for i, wire := range b.wire {
-		place := b.places[b.from+i]
-		if place == nowhere {
-			continue
-		}
-		p, share := &b.parts[place], &b.shares[place]
-		p.ops = append(p.ops, int32(b.from+i))
+	for _, i := range b.todo {
+		p, share := &b.parts[b.places[i]], &b.shares[b.places[i]]
+		p.ops = append(p.ops, i)
 		if b.ops.gets() {
-			share.Keys = append(share.Keys, wire)
+			share.Keys = append(share.Keys, b.wire[int(i)-b.from])
 		} else {
-			share.Reqs = append(share.Reqs, b.made[i])
+			share.Reqs = append(share.Reqs, b.made[int(i)-b.from])
 		}
 	}
 }
@@ -258,10 +276,11 @@ func (b *batch) renounce() {
 	}
 }
 
-// perform has the round answered, unless ctx has ended before.
+// perform has the round answered, unless ctx has ended before. What a server that
+// is found to be down leaves becomes a round of its own, for others.
 func (b *batch) perform(ctx context.Context) {
 	b.ctx = ctx
-	watches := b.started(ctx)
+	watches := b.started()
 	if ctx.Err() != nil {
 		b.refuse(context.Cause(ctx))
 	} else {
@@ -277,6 +296,7 @@ func (b *batch) perform(ctx context.Context) {
 		}
 	}
 	b.ended(watches)
+	b.goOn(func(i int) int { return len(b.shares[i].Replies) })
 }
 
 // watchedShare is a share whose server was not simply up.
@@ -339,21 +359,6 @@ func (b *batch) answered(watched []watchedShare) {
 			s.health.emptied(t.seq)
 		}
 	}
-}
-
-// deleteElsewhere deletes on other servers what s has missed, if they may have
-// taken it over.
-func (b *batch) deleteElsewhere(s *server, missed []link.Request) {
-	if b.client.Failover.Mode == FailFast || !s.health.refuses() || s.client != b.client {
-		return
-	}
-	var keys []string
-	for i := range missed {
-		if missed[i].Op == link.Delete {
-			keys = append(keys, missed[i].Key)
-		}
-	}
-	b.client.deleteElsewhere(b.ctx, b.view, s, keys)
 }
 
 // refuse fails all shares with err, before anything is sent.

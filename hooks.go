@@ -138,7 +138,7 @@ type watch struct {
 }
 
 // started tells the hooks of each share of b; without hooks it returns nil.
-func (b *batch) started(ctx context.Context) []watch {
+func (b *batch) started() []watch {
 	h := b.client.Hooks
 	if h == nil {
 		return nil
@@ -160,7 +160,7 @@ func (b *batch) started(ctx context.Context) []watch {
 			info.Op = "pipeline"
 		}
 		share.Timed = true
-		watches[i].observed = h.started(ctx, info)
+		watches[i].observed = h.started(b.ctx, info)
 	}
 	return watches
 }

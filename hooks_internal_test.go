@@ -18,7 +18,8 @@ func TestHooksOfAShareThatFailedAfterItsLastReply(t *testing.T) {
 	b, err := c.newBatch(operations{form: link.Request{Op: link.Delete}, keys: []string{"a", "b"}})
 	assert.NoError(t, err)
 	assert.True(t, b.next())
-	watches := b.started(context.Background())
+	b.ctx = context.Background()
+	watches := b.started()
 	b.shares[0].Replies = make([]link.Reply, 2)
 	b.shares[0].Err = context.Canceled
 	b.ended(watches)

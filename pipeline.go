@@ -44,7 +44,7 @@ type flight struct {
 	// Once performed.
 	ctx     context.Context
 	replies []link.Reply // to reqs; Refused where there is none
-	places  []int32      // of reqs: the number of their server
+	places  []int32      // of reqs: the number of their server, or nowhere
 	servers []*server
 }
 
@@ -91,6 +91,11 @@ func (p *Pipeline) Do(ctx context.Context) error {
 		}
 		list = b.failed(list, false)
 	}
+	for i, place := range b.places {
+		if place == nowhere {
+			f.replies[i] = link.Reply{Status: link.Miss}
+		}
+	}
 	f.places, b.places = b.places, nil
 	for i := range b.parts {
 		f.servers = append(f.servers, b.parts[i].server)
@@ -120,6 +125,9 @@ func (r place) reply() (*link.Reply, error) {
 		return nil, f.err
 	}
 	reply := &f.replies[r.at]
+	if f.places[r.at] == nowhere {
+		return reply, ErrCacheMiss
+	}
 	return reply, f.servers[f.places[r.at]].outcome(f.ctx, f.reqs[r.at].Op, reply)
 }
 

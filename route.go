@@ -2,7 +2,6 @@ package memcache
 
 import (
 	"cmp"
-	"context"
 	"iter"
 	"math"
 	"slices"
@@ -192,86 +191,6 @@ func (s *FailoverSettings) bounded(expiration int32) int32 {
 		return limit
 	}
 	return expiration
-}
-
-// movesOn reports whether an operation that failed with err, and by which its
-// server was found to be down, may be tried elsewhere.
-func movesOn(ctx context.Context, op link.Op, err error) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	switch err := err.(type) {
-	case *ConnectTimeoutError:
-		return true
-	case *OpError:
-		return !err.OutcomeUnknown || op == link.Set
-	}
-	return false
-}
-
-// failOver is the end of an operation on home that failed with err, while home is
-// down: it is tried elsewhere, if it may be.
-func (c *Client) failOver(ctx context.Context, home *server, key string, req *link.Request, err error) (link.Reply, error) {
-	v, _ := c.current()
-	if req.Op == link.Delete {
-		c.deleteElsewhere(ctx, v, home, []string{req.Key})
-		return link.Reply{}, err
-	}
-	if !movesOn(ctx, req.Op, err) {
-		return link.Reply{}, err
-	}
-	s, blind := c.instead(v, home, key, req)
-	switch {
-	case blind && c.Failover.policyOf(req.Op) == reads:
-		return link.Reply{}, ErrCacheMiss
-	case s == home:
-		return link.Reply{}, err
-	}
-	return s.ask(ctx, req)
-}
-
-// deleteElsewhere deletes keys on the servers that may have taken them over from
-// home. What these miss they are owed.
-func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, keys []string) {
-	var servers []*server
-	var reqs [][]link.Request
-	for _, key := range keys {
-		for s := range c.others(v, home, c.Keys.placed(key)) {
-			i := slices.Index(servers, s)
-			if i < 0 {
-				i = len(servers)
-				servers, reqs = append(servers, s), append(reqs, nil)
-			}
-			reqs[i] = append(reqs[i], link.Request{Op: link.Delete, Key: key})
-		}
-	}
-	var shares []*link.Share
-	var asked []*server
-	var tickets []ticket
-	for i, s := range servers {
-		if s.health.word.Load() == 0 || s.health.admit(ctx, link.Delete, reqs[i]) == nil {
-			shares, asked = append(shares, &link.Share{Link: s.link, Reqs: reqs[i]}), append(asked, s)
-			tickets = append(tickets, s.health.ticket(reqs[i]))
-		}
-	}
-	link.Gather(ctx, shares)
-	for i, s := range asked {
-		share := shares[i]
-		if share.Err != nil {
-			s.health.missed(share.Err, share.Reqs[len(share.Replies):])
-		}
-		var deleted []string
-		for j := range share.Replies {
-			if share.Replies[j].Status != link.Refused {
-				deleted = append(deleted, share.Reqs[j].Key)
-			}
-		}
-		var early []link.Request // older writes of these come behind
-		for _, key := range s.health.pay(deleted, tickets[i]) {
-			early = append(early, link.Request{Op: link.Delete, Key: key})
-		}
-		s.health.owe(early)
-	}
 }
 
 // gutter returns the client of the servers that take over in mode Gutter, nil

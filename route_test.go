@@ -65,6 +65,122 @@ func TestTheNextServerTakesOver(t *testing.T) {
 	})
 }
 
+// The batch that finds a server down goes on to the others as a single operation
+// does, with what may, in each of its forms.
+func TestABatchThatFindsAServerDown(t *testing.T) {
+	type result = map[string]string // values by key
+	read := func(items map[string]*memcache.Item, err error) (result, error) {
+		got := result{}
+		for key, item := range items {
+			got[key] = string(item.Value)
+		}
+		return got, err
+	}
+	for name, tt := range map[string]struct {
+		do    func(t *testing.T, c *memcache.Client, lost, kept string) (result, error)
+		stays bool // for the key of the lost server
+	}{
+		"GetMulti": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			return read(c.GetMulti([]string{lost, kept, lost, "absent"}))
+		}},
+		"GetMultiFunc": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			got := result{}
+			err := c.GetMultiFunc(context.Background(), []string{lost, kept, lost, "absent"}, func(h memcache.Hit) bool {
+				got[h.Key] = string(h.Value)
+				return true
+			})
+			return got, err
+		}},
+		"GetMultiSeq": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (got result, failed error) {
+			got = result{}
+			for item, err := range c.GetMultiSeq(context.Background(), []string{lost, kept, lost, "absent"}) {
+				if failed = err; err == nil {
+					got[item.Key] = string(item.Value)
+				}
+			}
+			return got, failed
+		}},
+		"SetMulti": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			if err := c.SetMulti([]*memcache.Item{{Key: lost, Value: []byte(lost)}, {Key: kept, Value: []byte(kept)}}); err != nil {
+				return nil, err
+			}
+			return read(c.GetMulti([]string{lost, kept}))
+		}},
+		"TouchMulti": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			if err := c.TouchMulti([]string{lost, kept}, 3600); err != nil {
+				return nil, err
+			}
+			return read(c.GetMulti([]string{lost, kept}))
+		}},
+		"Pipeline": {do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			p := c.Pipeline()
+			get, set, other := p.Get(lost), p.Set(&memcache.Item{Key: lost, Value: []byte("set")}), p.Get(kept)
+			again, add := p.Get(lost), p.Add(&memcache.Item{Key: lost})
+			err := p.Do(context.Background())
+			var failed *memcache.MultiError
+			if assert.ErrorAs(t, err, &failed) {
+				assert.Equal(t, [][]string{{lost}}, [][]string{failed.Failures[0].Keys})
+			}
+			assert.ErrorIs(t, add.Err(), syscall.ECONNREFUSED)
+			assert.NoError(t, set.Err())
+			item, err := again.Item()
+			if assert.NoError(t, err) {
+				assert.Equal(t, "set", string(item.Value), "in order")
+			}
+			got := result{}
+			for key, r := range map[string]memcache.ItemResult{lost: get, kept: other} {
+				item, err := r.Item()
+				if assert.NoError(t, err) {
+					got[key] = string(item.Value)
+				}
+			}
+			return got, nil
+		}},
+		"AddMulti": {stays: true, do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			return nil, c.AddMulti([]*memcache.Item{{Key: lost}, {Key: kept}})
+		}},
+		"IncrementMulti": {stays: true, do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			_, err := c.IncrementMulti([]string{lost, kept}, 1)
+			return nil, err
+		}},
+		"DeleteMulti": {stays: true, do: func(t *testing.T, c *memcache.Client, lost, kept string) (result, error) {
+			return nil, c.DeleteMulti([]string{lost, kept})
+		}},
+	} {
+		for _, namespace := range []string{"", "app:"} { // with it other keys are sent than given
+			t.Run(name+" "+namespace, func(t *testing.T) {
+				onStage(t, 4, func(t *testing.T, s *stage) {
+					s.Failover.Mode = memcache.NextServer
+					s.Keys.Namespace, s.Keys.PlaceWithoutNamespace = namespace, true
+					lost, kept := s.key(t, 1), s.key(t, 2)
+					for _, server := range s.servers {
+						c := memcache.New(server.Addr())
+						c.DialContext, c.Protocol = s.DialContext, memcache.Meta
+						mustSet(t, c, namespace+lost, lost)
+						mustSet(t, c, namespace+kept, kept)
+						require.NoError(t, c.Close())
+					}
+					s.servers[1].Stop()
+					time.Sleep(time.Second)
+
+					got, err := tt.do(t, s.Client, lost, kept)
+					assert.Equal(t, memcache.ServerDown, s.state(1))
+					if tt.stays {
+						var failed *memcache.MultiError
+						require.ErrorAs(t, err, &failed)
+						assert.ErrorIs(t, failed.ByKey()[lost], syscall.ECONNREFUSED)
+						assert.NotErrorIs(t, failed.ByKey()[kept], syscall.ECONNREFUSED)
+						return
+					}
+					require.NoError(t, err)
+					assert.Equal(t, result{lost: lost, kept: kept}, got)
+					assert.Positive(t, s.Health()[1].Failovers)
+				})
+			})
+		}
+	}
+}
+
 // A delete reaches those that may have taken the key over, and is pending at
 // home.
 func TestADeleteGoesWhereverTheKeyMayBe(t *testing.T) {
@@ -112,6 +228,7 @@ func TestTheNextOutageDoesNotReadTheLast(t *testing.T) {
 		items, err := s.GetMulti([]string{key, key, "other"})
 		assert.NoError(t, err)
 		assert.Empty(t, items)
+		requireMissInPipeline(t, s, key)
 		mustSet(t, s.Client, key, "of the second")
 		assert.Equal(t, memcache.ErrCacheMiss, s.get(key), "a while longer")
 		time.Sleep(time.Until(returned.Add(31 * time.Second)))
@@ -119,6 +236,41 @@ func TestTheNextOutageDoesNotReadTheLast(t *testing.T) {
 		mustSet(t, s.Client, key, "later in the second")
 		assert.Equal(t, "later in the second", string(mustGet(t, s.Client, key).Value))
 	})
+}
+
+func requireMissInPipeline(t testing.TB, s *stage, key string) {
+	p := s.Pipeline()
+	r := p.Get(key)
+	require.NoError(t, p.Do(context.Background()))
+	_, err := r.Item()
+	require.Equal(t, memcache.ErrCacheMiss, err)
+}
+
+// Nor does the batch read it that finds out.
+func TestABatchThatFindsTheNextOutage(t *testing.T) {
+	for name, find := range map[string]func(t testing.TB, s *stage, key string){
+		"Pipeline": requireMissInPipeline,
+		"GetMulti": func(t testing.TB, s *stage, key string) {
+			items, err := s.GetMulti([]string{key})
+			assert.NoError(t, err)
+			assert.Empty(t, items)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 4, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				key := s.key(t, 1)
+				s.stop1(t)
+				mustSet(t, s.Client, key, "of the first outage")
+				s.back(t, 1)
+				require.Equal(t, memcache.ErrCacheMiss, s.Delete(key))
+				s.servers[1].Stop()
+				time.Sleep(time.Second)
+				find(t, s, key)
+				assert.Equal(t, memcache.ServerDown, s.state(1))
+			})
+		})
+	}
 }
 
 // A server that was passed over does not serve what it was given before.

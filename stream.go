@@ -52,30 +52,10 @@ func (c *Client) GetMultiFunc(ctx context.Context, keys []string, f func(Hit) bo
 // reports whether f wants no more.
 func (b *batch) stream(ctx context.Context, stream *link.Stream, list []Failure, f func(Hit) bool) (_ []Failure, stopped bool) {
 	b.ctx = ctx
-	watches := b.started(ctx)
-	defer b.ended(watches)
-	if ctx.Err() != nil {
-		b.refuse(context.Cause(ctx))
-		return b.failed(list, false), false
-	}
-	watched := b.admit()
-	stream.Run(ctx, b.shares, func(i, j int, r *link.Reply) bool {
-		if watches != nil {
-			b.count(&watches[i], i, j, r)
-		}
-		switch r.Status {
-		case link.OK:
-			stopped = !f(Hit{Key: b.key(i, j), Value: r.Value, Flags: r.Flags, CasID: r.CAS})
-		case link.Refused:
-			s := b.parts[i].server
-			list = s.addFailure(list, s.outcome(ctx, link.Get, r), link.Get, b.key(i, j))
-		}
-		return !stopped
-	})
-	b.answered(watched)
-	if stopped {
+	if list, stopped = b.show(stream, list, f); stopped {
 		return nil, true
 	}
+	b.goOn(stream.Taken)
 	for i := range b.shares {
 		if share := &b.shares[i]; share.Err != nil {
 			s := b.parts[i].server
@@ -86,6 +66,34 @@ func (b *batch) stream(ctx context.Context, stream *link.Stream, list []Failure,
 		}
 	}
 	return list, false
+}
+
+// show has the round answered, calls f for each hit, and appends to list the keys
+// that were refused.
+func (b *batch) show(stream *link.Stream, list []Failure, f func(Hit) bool) (_ []Failure, stopped bool) {
+	watches := b.started()
+	defer b.ended(watches)
+	var watched []watchedShare
+	if b.ctx.Err() != nil {
+		b.refuse(context.Cause(b.ctx))
+	} else {
+		watched = b.admit()
+	}
+	stream.Run(b.ctx, b.shares, func(i, j int, r *link.Reply) bool {
+		if watches != nil {
+			b.count(&watches[i], i, j, r)
+		}
+		switch r.Status {
+		case link.OK:
+			stopped = !f(Hit{Key: b.key(i, j), Value: r.Value, Flags: r.Flags, CasID: r.CAS})
+		case link.Refused:
+			s := b.parts[i].server
+			list = s.addFailure(list, s.outcome(b.ctx, link.Get, r), link.Get, b.key(i, j))
+		}
+		return !stopped
+	})
+	b.answered(watched)
+	return list, stopped
 }
 
 var streams = sync.Pool{New: func() any { return new(link.Stream) }}
