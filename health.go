@@ -114,6 +114,7 @@ type health struct {
 	counts  ServerHealth  // the counters of it
 	owes    *journal      // nil when nothing is remembered
 	keeping bool          // the keeper runs
+	again   bool          // and shall once more: somebody waits since it began
 	tries   int           // of the keeper, in a row, that left something owed
 	retry   int64         // clock from which it may try again
 	settled chan struct{} // closed when a write has come to its end; nil if nobody waits

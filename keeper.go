@@ -68,7 +68,8 @@ func (h *health) keep(ctx context.Context) {
 	}
 
 	h.mu.Lock()
-	h.keeping = false
+	again := h.again
+	h.keeping, h.again = false, false
 	from, now, reason := h.verdict.state, h.client.clock(), h.reason
 	switch {
 	case ctx.Err() != nil:
@@ -83,7 +84,7 @@ func (h *health) keep(ctx context.Context) {
 	} else if h.verdict.state.serves() {
 		h.retry = now + h.verdict.set.pause(h.tries, 0, rand.Float64())
 		h.tries = min(h.tries+1, maxTries)
-		if err == nil && len(h.owes.due(0, false)) > 0 { // it came when the keeper was about to end
+		if again || err == nil && len(h.owes.due(0, false)) > 0 { // it came when the keeper was about to end
 			h.retry, h.tries = now, 0
 			h.changeLocked(from, reason)
 			from = h.verdict.state

@@ -2,8 +2,10 @@ package memcache_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -196,21 +198,53 @@ func TestADeleteThatAnOlderWriteMayUndo(t *testing.T) {
 	}
 }
 
-// A set that an older write could undo waits for it, too.
-func TestASetWaitsForOlderWrites(t *testing.T) {
-	behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
-		item := &memcache.Item{Key: "k", Value: []byte("new")}
-		requirePending(t, c.Set(item))
-		requirePending(t, c.SetMulti([]*memcache.Item{item}))
-		mustSet(t, c, "another", "is not concerned")
-		assert.NoError(t, c.Add(&memcache.Item{Key: "third"}))
-		time.AfterFunc(timeout/2, resume)
-		require.NoError(t, c.Set(item))
-		finally(t, c)
-		require.NoError(t, c.Set(item))
-		time.Sleep(time.Minute)
-		assert.Equal(t, "new", string(mustGet(t, c, "k").Value))
-	})
+// Whatever stores something that an older write could undo waits for that, too, and
+// is not sent if it takes too long.
+func TestAStoreWaitsForOlderWrites(t *testing.T) {
+	item := &memcache.Item{Key: "k", Value: []byte("7"), CasID: 1}
+	for name, do := range map[string]func(c *memcache.Client) error{
+		"Set":            func(c *memcache.Client) error { return c.Set(item) },
+		"SetMulti":       func(c *memcache.Client) error { return c.SetMulti([]*memcache.Item{item}) },
+		"Add":            func(c *memcache.Client) error { return c.Add(item) },
+		"AddMulti":       func(c *memcache.Client) error { return c.AddMulti([]*memcache.Item{item}) },
+		"Replace":        func(c *memcache.Client) error { return c.Replace(item) },
+		"Append":         func(c *memcache.Client) error { return c.Append(item) },
+		"Prepend":        func(c *memcache.Client) error { return c.Prepend(item) },
+		"CompareAndSwap": func(c *memcache.Client) error { return c.CompareAndSwap(item) },
+		"Increment":      func(c *memcache.Client) error { _, err := c.Increment("k", 1); return err },
+		"Decrement":      func(c *memcache.Client) error { _, err := c.Decrement("k", 1); return err },
+		"Pipeline": func(c *memcache.Client) error {
+			p := c.Pipeline()
+			r := p.Replace(item)
+			p.Do(context.Background())
+			return r.Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+				start := time.Now()
+				err := do(c)
+				var failed *memcache.OpError
+				require.ErrorAs(t, err, &failed)
+				assert.False(t, failed.OutcomeUnknown)
+				assert.Equal(t, strings.HasPrefix(name, "Set"), errors.Is(err, memcache.ErrInvalidationPending))
+				assert.Equal(t, timeout, time.Since(start))
+				mustSet(t, c, "another", "is not concerned")
+				assert.NoError(t, c.Add(&memcache.Item{Key: "third"}))
+				require.NoError(t, memcache.Ignore(c.Touch("k", 60), memcache.ErrCacheMiss), "it leaves the value alone")
+
+				start = time.Now()
+				time.AfterFunc(timeout/2, resume)
+				err = do(c)
+				assert.False(t, errors.As(err, &failed), "an outcome: %v", err)
+				assert.GreaterOrEqual(t, time.Since(start), timeout/2)
+				finally(t, c)
+				require.NoError(t, c.Set(item))
+				time.Sleep(time.Minute)
+				assert.Equal(t, "7", string(mustGet(t, c, "k").Value))
+			})
+		})
+	}
 }
 
 // A server that went down and came back is up although a connection that was

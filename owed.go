@@ -31,9 +31,20 @@ var (
 // owing reports whether the key of an op that a server missed is owed.
 func owing(op link.Op) bool { return op == link.Set || op == link.Delete }
 
-// asChanges returns req if its key may be owed.
+// stores reports whether op leaves a value of its caller's, which an older write
+// that is carried out late may undo.
+func stores(op link.Op) bool {
+	switch op {
+	case link.Set, link.Add, link.Replace, link.Append, link.Prepend, link.CompareAndSwap, link.Increment, link.Decrement:
+		return true
+	}
+	return false
+}
+
+// asChanges returns req if its key may be owed, or has to be left alone for a
+// while: see afterOlder.
 func asChanges(req *link.Request) []link.Request {
-	if !owing(req.Op) {
+	if !owing(req.Op) && !stores(req.Op) {
 		return nil
 	}
 	return []link.Request{*req}
@@ -196,7 +207,7 @@ func doubtful(err error) bool {
 func (h *health) afterOlder(ctx context.Context, changes []link.Request) error {
 	var keys []string
 	for i := range changes {
-		if changes[i].Op == link.Set {
+		if stores(changes[i].Op) {
 			keys = append(keys, changes[i].Key)
 		}
 	}
@@ -221,6 +232,7 @@ func (h *health) await(ctx context.Context, keys []string) []string {
 		}
 		if len(keys) > 0 && timer == nil && h.verdict.state.serves() {
 			h.retry = 0 // now somebody waits for it
+			h.again = h.keeping
 			h.startLocked()
 		}
 		settled := h.settled
