@@ -44,8 +44,14 @@ type journal struct {
 	bytes    int
 	seq      uint64 // of the latest debt
 	owed     int    // keys that are owed
-	held     int    // keys that are held
+	held     int    // keys that are held, stray counted as one
 	released uint64 // seq at the latest release
+
+	// stray stands for the keys that there was no room to hold, whichever they are:
+	// while it is held every key counts as held. nil if it is not. strayed is seq at
+	// its latest release.
+	stray   *entry
+	strayed uint64
 
 	// Keys did not fit, the last of them at the time lost, as debt lostSeq.
 	overflowed bool
@@ -110,33 +116,49 @@ func (j *journal) owe(key string, now int64) bool {
 	return news
 }
 
-// hold notes that a write of key may yet be carried out, until release. It
-// returns nil if there is no room.
+// hold notes that a write of key may yet be carried out, until release.
 func (j *journal) hold(key string, now int64) *entry {
 	e := j.entry(key, now)
-	if e != nil {
-		if e.holds == 0 {
-			j.held++
+	if e == nil {
+		if j.stray == nil {
+			j.stray = new(entry)
 		}
-		e.holds++
+		e = j.stray
 	}
+	if e.holds == 0 {
+		j.held++
+	}
+	e.holds++
 	return e
 }
 
 // release ends a hold. What is owed counts as a new debt: a delete that was sent
 // before may have been performed before that write.
 func (j *journal) release(e *entry) {
-	if e == nil || e.dropped {
+	if e.dropped {
 		return
 	}
 	j.seq++
 	e.seq, j.released = j.seq, j.seq
-	if e.holds--; e.holds == 0 {
-		j.held--
-		if !e.owed {
-			j.drop(e)
-		}
+	if e == j.stray {
+		j.strayed = j.seq
 	}
+	if e.holds--; e.holds > 0 {
+		return
+	}
+	j.held--
+	switch {
+	case e == j.stray:
+		j.stray = nil
+	case !e.owed:
+		j.drop(e)
+	}
+}
+
+// free reports whether a delete of the key of e would be the last word if it was
+// sent when the latest debt was seq.
+func (j *journal) free(e *entry, seq uint64) bool {
+	return e.holds == 0 && j.stray == nil && max(e.seq, j.strayed) <= seq
 }
 
 func (j *journal) drop(e *entry) {
@@ -155,13 +177,13 @@ func (j *journal) drop(e *entry) {
 // word.
 func (j *journal) isHeld(key string) bool {
 	e := j.keys[key]
-	return e != nil && e.holds > 0
+	return j.stray != nil || e != nil && e.holds > 0
 }
 
 // paid notes that key has been deleted by a request sent when the latest debt
 // was seq. A key that is held stays owed.
 func (j *journal) paid(key string, seq uint64) {
-	if e := j.keys[key]; e != nil && e.owed && e.seq <= seq && e.holds == 0 {
+	if e := j.keys[key]; e != nil && e.owed && j.free(e, seq) {
 		j.drop(e)
 	}
 }
@@ -170,7 +192,7 @@ func (j *journal) paid(key string, seq uint64) {
 // that are held only if held is set.
 func (j *journal) due(since uint64, held bool) (keys []string) {
 	for key, e := range j.keys {
-		if e.owed && e.seq > since && (held || e.holds == 0) {
+		if e.owed && max(e.seq, j.strayed) > since && (held || j.free(e, j.seq)) {
 			keys = append(keys, key)
 		}
 	}
@@ -197,6 +219,10 @@ func (j *journal) restarted(at int64) {
 	}
 	if j.lost < at {
 		j.overflowed = false
+		if j.stray != nil { // no later than what was lost
+			j.stray.dropped, j.stray = true, nil
+			j.held--
+		}
 	}
 }
 
@@ -204,7 +230,7 @@ func (j *journal) restarted(at int64) {
 // a request sent when the latest debt was seq. What was held then stays owed.
 func (j *journal) emptied(seq uint64) {
 	for _, e := range j.keys {
-		if e.owed && e.seq <= seq && e.holds == 0 {
+		if e.owed && j.free(e, seq) {
 			j.drop(e)
 		}
 	}

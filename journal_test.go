@@ -64,8 +64,6 @@ func TestJournalIsBounded(t *testing.T) {
 	assert.True(t, j.owe("c", 7), "a caller may remember it")
 	assert.True(t, j.overflowed)
 	assert.EqualValues(t, 7, j.lost)
-	assert.Nil(t, j.hold("d", 8))
-	j.release(nil)
 	assert.False(t, j.owe("a", 9), "one that is there fits")
 	j.paid("a", j.seq)
 	j.paid("b", j.seq)
@@ -213,6 +211,56 @@ func TestADeleteSentDuringAHoldIsNotTheLastWord(t *testing.T) {
 	assert.Zero(t, h.word.Load(), "nothing is known of it any more")
 	assert.Equal(t, []string{"k"}, h.pay([]string{"k"}, sent))
 	assert.Empty(t, h.pay([]string{"k"}, h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})))
+}
+
+// A write that there was no room to hold is under way all the same: whose key it
+// has is not known any more, so no delete is the last word before its end.
+func TestJournalHoldsWhatDoesNotFit(t *testing.T) {
+	full := func() (j *journal, stray *entry) {
+		j = newJournal(&FailoverSettings{JournalKeys: 1})
+		j.owe("a", 1)
+		return j, j.hold("b", 2)
+	}
+	j, stray := full()
+	assert.True(t, j.overflowed)
+	assert.Equal(t, 1, j.held)
+	for _, key := range []string{"a", "b", "c"} {
+		assert.True(t, j.isHeld(key))
+	}
+	assert.Empty(t, j.due(0, false))
+	assert.Equal(t, []string{"a"}, j.due(0, true))
+	sent := j.seq
+	j.paid("a", sent)
+	j.emptied(sent)
+	assert.Equal(t, 1, j.owed)
+	assert.True(t, j.overflowed)
+
+	second := j.hold("c", 3)
+	j.release(stray)
+	assert.True(t, j.isHeld("a"))
+	j.release(second)
+	assert.False(t, j.isHeld("a"))
+	assert.Zero(t, j.held)
+	assert.Equal(t, []string{"a"}, j.due(sent, false), "a new debt")
+	j.paid("a", sent)
+	j.emptied(sent)
+	assert.Equal(t, 1, j.owed)
+	assert.True(t, j.overflowed)
+	j.emptied(j.seq)
+	assert.True(t, j.empty())
+
+	j, stray = full()
+	j.restarted(2)
+	assert.True(t, j.isHeld("b"), "it may have been sent to the server that is there now")
+	j.restarted(3)
+	assert.False(t, j.isHeld("b"))
+	assert.True(t, j.empty())
+	assert.Zero(t, j.held)
+	again := j.hold("d", 4)
+	j.release(stray)
+	assert.True(t, j.isHeld("d"))
+	j.release(again)
+	assert.True(t, j.empty())
 }
 
 // What is forgotten to make room is overflow; what is held stays so.

@@ -267,6 +267,44 @@ func TestAFenceThatOutlivesTheOutage(t *testing.T) {
 	})
 }
 
+// A server that missed more than can be remembered is not emptied before writes
+// have come to their end that there was no room to hold.
+func TestAFlushWaitsForOlderWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := &system{server: memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})}
+		c := memcache.New(y.server.Addr())
+		c.Timeout, c.Protocol, c.DialContext = timeout, memcache.Meta, y.dial
+		c.Failover.JournalKeys, c.Failover.Overflow = 1, memcache.FlushServer
+		var once sync.Once
+		end := y.stop()
+		resume := func() { once.Do(end) }
+		t.Cleanup(func() {
+			resume()
+			assert.NoError(t, c.Close())
+			y.running.Wait()
+		})
+		p := c.Pipeline()
+		p.Delete("takes-the-room")
+		set := p.Set(&memcache.Item{Key: "k", Value: []byte("old")})
+		p.Do(context.Background())
+		requirePending(t, set.Err())
+		require.True(t, c.Health()[0].Overflowed)
+		y.letPass()
+		for range 20 {
+			_, err := c.Get("k")
+			requireDown(t, err)
+			time.Sleep(time.Second)
+		}
+		resume()
+		for err := error(nil); err != memcache.ErrCacheMiss; time.Sleep(time.Second) {
+			_, err = c.Get("k")
+			require.Error(t, err, "the old value")
+		}
+		assert.False(t, c.Health()[0].Overflowed)
+		finally(t, c)
+	})
+}
+
 // Close waits for older writes, but not for long. What is owed is made up for
 // when the client is used again, and still behind them.
 func TestCloseWhileSomethingIsOwed(t *testing.T) {
