@@ -322,7 +322,7 @@ func (b *batch) admit() (watched []watchedShare) {
 			if share.Err = h.admit(b.ctx, b.operation(i, 0), share.Reqs); share.Err != nil {
 				continue
 			}
-			watched = append(watched, watchedShare{i, h.ticket(share.Reqs)})
+			watched = append(watched, watchedShare{i, p.server.ticket(share.Reqs)})
 		}
 		p.asked = true
 		b.asked = append(b.asked, share)
@@ -356,7 +356,7 @@ func (b *batch) answered(watched []watchedShare) {
 			b.confirm(i, t)
 		}
 		if len(share.Replies) == 1 && share.Reqs[0].Op == link.FlushAll && share.Replies[0].Status == link.OK {
-			s.health.emptied(t.seq)
+			s.health.emptied(t)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, key
 	for i, s := range servers {
 		if s.health.word.Load() == 0 || s.health.admit(ctx, link.Delete, reqs[i]) == nil {
 			shares, asked = append(shares, &link.Share{Link: s.link, Reqs: reqs[i]}), append(asked, s)
-			tickets = append(tickets, s.health.ticket(reqs[i]))
+			tickets = append(tickets, s.ticket(reqs[i]))
 		}
 	}
 	link.Gather(ctx, shares)

@@ -206,11 +206,11 @@ func TestADeleteSentDuringAHoldIsNotTheLastWord(t *testing.T) {
 	require.NoError(t, err)
 	h := s.health
 	settled := h.unsettled([]link.Write{{Key: "k", Op: link.Add, Stores: true}}, true)
-	sent := h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})
+	sent := s.ticket([]link.Request{{Op: link.Delete, Key: "k"}})
 	settled()
 	assert.Zero(t, h.word.Load(), "nothing is known of it any more")
 	assert.Equal(t, []string{"k"}, h.pay([]string{"k"}, sent))
-	assert.Empty(t, h.pay([]string{"k"}, h.ticket([]link.Request{{Op: link.Delete, Key: "k"}})))
+	assert.Empty(t, h.pay([]string{"k"}, s.ticket([]link.Request{{Op: link.Delete, Key: "k"}})))
 }
 
 // A write that there was no room to hold is under way all the same: whose key it

@@ -72,7 +72,7 @@ func (h *health) keep(ctx context.Context) {
 	h.keeping, h.again = false, false
 	from, now, reason := h.verdict.state, h.client.clock(), h.reason
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, h.server != s: // what it found out is of no use
 		h.verdict.postponed(now)
 	case err != nil && probing:
 		h.counts.ProbesFailed++
@@ -163,6 +163,10 @@ func (h *health) reconcile(ctx context.Context, s *server, t *link.Trial) error 
 			}
 			keys, seq = h.owes.due(since, true), h.owes.seq
 		}
+		if h.server != s {
+			h.mu.Unlock()
+			return errMoved
+		}
 		if len(keys) == 0 {
 			from := h.verdict.state
 			h.verdict.probed(h.client.clock(), true, 0)
@@ -172,7 +176,7 @@ func (h *health) reconcile(ctx context.Context, s *server, t *link.Trial) error 
 			return nil
 		}
 		h.mu.Unlock()
-		if err := h.replay(ctx, keys, seq, t.Do); err != nil {
+		if err := h.replay(ctx, s, keys, seq, t.Do); err != nil {
 			return err
 		}
 		since = seq
@@ -194,11 +198,13 @@ func (h *health) prepare(ctx context.Context, s *server, t *link.Trial) error {
 	if ask {
 		started := s.startedAnew(ctx)
 		h.mu.Lock()
-		h.owes.restarted(started)
+		if h.server == s {
+			h.owes.restarted(started)
+		}
 		h.mu.Unlock()
 	}
 	h.mu.Lock()
-	overflowed, held, seq := h.owes.overflowed, h.owes.held, h.owes.seq
+	overflowed, held, now := h.owes.overflowed, h.owes.held, ticket{by: s, seq: h.owes.seq}
 	h.mu.Unlock()
 	switch {
 	case !overflowed:
@@ -210,7 +216,7 @@ func (h *health) prepare(ctx context.Context, s *server, t *link.Trial) error {
 	}
 	replies, err := t.Do(ctx, []link.Request{{Op: link.FlushAll}})
 	if err == nil && replies[0].Status == link.OK {
-		h.emptied(seq)
+		h.emptied(now)
 		return nil
 	}
 	return cmp.Or(err, errOverflow)
@@ -254,12 +260,15 @@ func (h *health) makeUp(ctx context.Context, s *server) error {
 	}
 	for {
 		h.mu.Lock()
-		keys, seq := h.owes.due(0, false), h.owes.seq
+		keys, seq, moved := h.owes.due(0, false), h.owes.seq, h.server != s
 		h.mu.Unlock()
-		if len(keys) == 0 {
+		switch {
+		case len(keys) == 0:
 			return nil
+		case moved:
+			return errMoved
 		}
-		if err := h.replay(ctx, keys, seq, do); err != nil {
+		if err := h.replay(ctx, s, keys, seq, do); err != nil {
 			return err
 		}
 	}
@@ -268,8 +277,8 @@ func (h *health) makeUp(ctx context.Context, s *server) error {
 // replayWindow is how many keys are deleted at a time.
 const replayWindow = 1000
 
-// replay deletes keys, which are owed with debts up to number seq.
-func (h *health) replay(ctx context.Context, keys []string, seq uint64,
+// replay deletes keys on s, which are owed with debts up to number seq.
+func (h *health) replay(ctx context.Context, s *server, keys []string, seq uint64,
 	do func(context.Context, []link.Request) ([]link.Reply, error)) error {
 	for window := range slices.Chunk(keys, replayWindow) {
 		reqs := make([]link.Request, len(window))
@@ -279,7 +288,7 @@ func (h *health) replay(ctx context.Context, keys []string, seq uint64,
 		replies, err := do(ctx, reqs)
 		if errors.Is(err, link.ErrUnsupported) && len(window) > 1 { // one of them; the others can be said
 			for _, key := range window {
-				if err := h.replay(ctx, []string{key}, seq, do); err != nil {
+				if err := h.replay(ctx, s, []string{key}, seq, do); err != nil {
 					return err
 				}
 			}
@@ -293,7 +302,7 @@ func (h *health) replay(ctx context.Context, keys []string, seq uint64,
 		if err != nil && !errors.Is(err, link.ErrUnsupported) { // a key that cannot be said is not there
 			return err
 		}
-		h.pay(window, ticket{seq: seq}) // what was held then is a new debt by now, or held still
+		h.pay(window, ticket{by: s, seq: seq}) // what was held then is a new debt by now, or held still
 		h.mu.Lock()
 		h.counts.Replayed += uint64(len(window))
 		h.mu.Unlock()

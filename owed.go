@@ -25,6 +25,9 @@ var (
 	// errOverflow keeps a server out.
 	errOverflow = errors.New("it missed more changes than could be remembered")
 
+	// errMoved ends a probe at an address that the server does not have any more.
+	errMoved = errors.New("it has another address now")
+
 	errNoJournal = errors.New("memcache: nothing is remembered: FailoverSettings.JournalKeys is negative")
 )
 
@@ -256,18 +259,20 @@ func (h *health) await(ctx context.Context, keys []string) []string {
 
 // ticket says what requests can make up for that are sent after it was taken.
 type ticket struct {
+	by   *server         // who was asked: another address of the same name makes up for nothing
 	seq  uint64          // debts up to this one
 	held map[string]bool // but not those of these keys: older writes are under way
 }
 
-// ticket returns the ticket of changes that are about to be sent.
-func (h *health) ticket(changes []link.Request) ticket {
+// ticket returns the ticket of changes that are about to be sent to s.
+func (s *server) ticket(changes []link.Request) ticket {
+	h := s.health
 	if h.owes == nil {
 		return ticket{}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := ticket{seq: h.owes.seq}
+	t := ticket{by: s, seq: h.owes.seq}
 	for i := range changes {
 		if key := changes[i].Key; changes[i].Op == link.Delete && h.owes.isHeld(key) {
 			if t.held == nil {
@@ -291,7 +296,7 @@ func (h *health) pay(keys []string, t ticket) (held []string) {
 	for _, key := range keys {
 		if t.held[key] || h.owes.isHeld(key) {
 			held = append(held, key)
-		} else {
+		} else if t.by == h.server {
 			h.owes.paid(key, t.seq)
 		}
 	}
@@ -309,7 +314,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 		return reply, nil
 	}
 	if len(h.await(ctx, held)) == 0 {
-		t = h.ticket(asChanges(req))
+		t = s.ticket(asChanges(req))
 		again, err := s.link.Do(ctx, req)
 		if err != nil {
 			return reply, h.missed(err, asChanges(req))
@@ -353,7 +358,7 @@ func (b *batch) confirm(i int, t ticket) {
 			again.Reqs = append(again.Reqs, link.Request{Op: link.Delete, Key: key})
 		}
 	}
-	t = s.health.ticket(again.Reqs)
+	t = s.ticket(again.Reqs)
 	link.Gather(b.ctx, []*link.Share{&again})
 	err := s.health.missed(again.Err, again.Reqs[len(again.Replies):])
 	for j := range again.Reqs {
@@ -378,15 +383,18 @@ func (b *batch) refuseKey(i int, at []int, err error) {
 	}
 }
 
-// emptied notes that everything on the server was deleted by a request sent when
-// the latest debt was seq.
-func (h *health) emptied(seq uint64) {
+// emptied notes that everything on the server was deleted by a request with the
+// given ticket.
+func (h *health) emptied(t ticket) {
 	if h.owes == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.owes.emptied(seq)
+	if t.by != h.server {
+		return
+	}
+	h.owes.emptied(t.seq)
 	if h.reason == errOverflow && !h.owes.overflowed {
 		h.verdict.restoreDown(h.client.clock())
 	}

@@ -3,6 +3,7 @@ package memcache_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -441,6 +442,81 @@ func TestAServerMovesToAnotherAddress(t *testing.T) {
 		assert.Equal(t, memcache.ErrCacheMiss, err)
 		assert.Equal(t, "192.0.2.1:2", c.Health()[0].Server)
 	})
+}
+
+// Debts are not paid at an address that the server has left while they were: the
+// other one may have memory of its own.
+func TestAServerMovesWhileTheKeeperIsAtWork(t *testing.T) {
+	for name, tt := range map[string]struct {
+		missed func(c *memcache.Client, server *memcachetest.Server) // before the keeper starts
+		work   func(c *memcache.Client)                              // starts it
+	}{
+		"probing": {
+			func(c *memcache.Client, server *memcachetest.Server) {
+				server.Stop()
+				c.Get("k")
+				requirePending(t, c.Delete("k"))
+				server.RestartWarm()
+				time.Sleep(2 * time.Second)
+			},
+			func(c *memcache.Client) { _, err := c.Get("k"); requireDown(t, err) },
+		},
+		"making up": {
+			func(*memcache.Client, *memcachetest.Server) {},
+			func(c *memcache.Client) { requirePending(t, c.Delete("k")) }, // by a connection that hangs
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := memcachetest.Config{Network: memcachetest.NetworkPipe}
+				servers := memcachetest.Servers{memcachetest.NewServer(t, config), memcachetest.NewServer(t, config)}
+				for _, server := range servers {
+					c := memcache.New(server.Addr())
+					c.DialContext = servers.Dial
+					mustSet(t, c, "k", "old")
+					require.NoError(t, c.Close())
+				}
+				list, err := memcache.NewContinuum(ring.Default, memcache.Server{Addr: servers[0].Addr(), Name: "one"})
+				require.NoError(t, err)
+				c := memcache.NewFromSelector(list)
+				c.Protocol, c.Timeout = memcache.Meta, timeout
+				var hang, slow atomic.Bool
+				c.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+					if hang.Swap(false) {
+						near, far := net.Pipe()
+						go io.Copy(io.Discard, far)
+						return near, nil
+					}
+					if slow.Load() {
+						time.Sleep(timeout / 2)
+					}
+					return servers.Dial(ctx, network, address)
+				}
+				t.Cleanup(func() { assert.NoError(t, c.Close()) })
+				tt.missed(c, servers[0])
+				hang.Store(name == "making up")
+				slow.Store(true)
+				tt.work(c)
+				require.Equal(t, 1, c.Health()[0].Owed)
+
+				require.NoError(t, list.SetServers(memcache.Server{Addr: servers[1].Addr(), Name: "one"}))
+				assert.Equal(t, servers[1].Addr(), c.Health()[0].Server)
+				for err := error(nil); err != memcache.ErrCacheMiss; time.Sleep(timeout / 10) {
+					_, err = c.Get("k")
+					var op *memcache.OpError
+					switch {
+					case err == memcache.ErrCacheMiss:
+					case assert.ErrorAs(t, err, &op):
+						require.Equal(t, servers[1].Addr(), op.Server)
+						requireDown(t, err)
+					default:
+						require.FailNow(t, "the old value")
+					}
+				}
+				assert.Zero(t, c.Health()[0].Owed)
+			})
+		})
+	}
 }
 
 // While the list of servers changes under calls, none of them fails.

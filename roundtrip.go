@@ -51,7 +51,7 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 		if err := h.admit(ctx, req.Op, asChanges(req)); err != nil {
 			return link.Reply{}, s.failure(ctx, req.Op, err)
 		}
-		t = h.ticket(asChanges(req))
+		t = s.ticket(asChanges(req))
 	}
 	s.client.activity.Enter()
 	reply, err := s.link.Do(ctx, req)
@@ -69,7 +69,7 @@ func (s *server) exchange(ctx context.Context, req *link.Request) (link.Reply, e
 			return link.Reply{}, s.failure(ctx, req.Op, err)
 		}
 	case req.Op == link.FlushAll:
-		h.emptied(t.seq)
+		h.emptied(t)
 	}
 	return reply, s.outcome(ctx, req.Op, &reply)
 }
