@@ -26,6 +26,7 @@ import (
 type mode struct {
 	conns    int
 	failover memcache.FailoverSettings
+	gutter   int           // how many servers beside the four take over
 	grace    time.Duration // for how long it may show elsewhere what was deleted
 }
 
@@ -39,10 +40,17 @@ func TestDeletedStaysDeleted(t *testing.T) {
 			// A server that was stopped sees a moment too late that time has passed.
 			grace: maxTTL + time.Second,
 		},
+		// The servers that take over fail as the others do.
+		"gutter": {
+			conns:    2,
+			failover: memcache.FailoverSettings{Mode: memcache.Gutter, MaxTTL: maxTTL},
+			gutter:   2,
+			grace:    maxTTL + time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m.try(t, newFleet(t, 4), outageTime(t))
+			m.try(t, newFleet(t, 4+m.gutter), outageTime(t))
 		})
 	}
 }
@@ -51,13 +59,20 @@ func TestDeletedStaysDeleted(t *testing.T) {
 func (m mode) try(t *testing.T, f *fleet, length time.Duration) {
 	random := seeded(t)
 	var servers []memcache.Server
-	for _, address := range f.addresses() {
+	addresses := f.addresses()
+	own := len(addresses) - m.gutter
+	for _, address := range addresses[:own] {
 		servers = append(servers, memcache.Server{Addr: address})
 	}
 	list, err := memcache.NewContinuum(ring.Default, servers...)
 	require.NoError(t, err)
 	c := memcache.NewFromSelector(list)
 	c.Timeout, c.MaxConns, c.Failover = timeout, m.conns, m.failover
+	if m.gutter > 0 {
+		spare := new(memcache.ServerList)
+		require.NoError(t, spare.SetServers(addresses[own:]...))
+		c.Failover.Gutter = spare
+	}
 	c.Failover.ProbeDelay, c.Failover.MaxProbeDelay = probeDelay, maxProbeDelay
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
 	tr := newTrial(t, c, list, m.grace)
@@ -125,7 +140,10 @@ func (tr *trial) calm() {
 		}
 		up := true
 		for _, h := range tr.client.Health() {
-			up = up && h.State == memcache.ServerUp
+			if h.State != memcache.ServerUp || h.Owed > 0 {
+				up = false
+				tr.rouse(h.Server)
+			}
 		}
 		return tr.look() && up
 	}
@@ -148,6 +166,24 @@ func (tr *trial) calm() {
 			return err == nil && readErr == nil && string(item.Value) == "calm"
 		})
 	}
+}
+
+// rouse sees to it that the gutter is used if server is one of it: it gets no calls
+// while all others are well, and nobody would find out that it is back.
+func (tr *trial) rouse(server string) {
+	home := tr.keys[0].home
+	for _, k := range tr.keys {
+		if k.home == server {
+			return
+		}
+	}
+	require.NoError(tr, tr.client.SetServerState(home, memcache.ServerForcedDown))
+	for _, k := range tr.keys[:hotKeys] {
+		if k.home == home {
+			assert.ErrorIs(tr, tr.client.Delete(k.name), memcache.ErrServerDown)
+		}
+	}
+	require.NoError(tr, tr.client.Restore(home))
 }
 
 // A failover that remembers nothing is caught: else those that are not caught
