@@ -35,9 +35,10 @@ import (
 // soon as what may still be on its way to the server has come to an end. Calls
 // that are answered by such a promise fail with ErrInvalidationPending. A Delete
 // that succeeds is final: an older write of this client that may still be on its
-// way is waited for, for Client.Timeout at the most. That takes connections with a
-// method CloseWrite, or one NetConn that gives such a connection, as those of
-// packages net and crypto/tls have; what lies on others is taken to be over when
+// way is waited for, for Client.Timeout at the most. So it is before a value is
+// stored or counted, which is not sent if that takes longer. That takes connections
+// with a method CloseWrite, or one NetConn that gives such a connection, as those
+// of packages net and crypto/tls have; what lies on others is taken to be over when
 // they are closed. Counters and the like are never deleted for a count that was
 // missed.
 type FailoverSettings struct {

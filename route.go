@@ -14,6 +14,9 @@ import (
 
 // FailoverMode says what becomes of the operations of a server that is down.
 //
+// The operation that finds its server down goes to others itself, alone or in a
+// batch, unless it may have been carried out and must not be a second time.
+//
 // A mode other than FailFast trades freshness for hits, and what it hands out
 // instead is bounded by FailoverSettings.MaxTTL. The home server of a key is owed
 // what others did in its place, so that it does not serve older values when it is
