@@ -424,6 +424,7 @@ func TestAServerMovesToAnotherAddress(t *testing.T) {
 			if moved.Load() != (address == "192.0.2.1:2") {
 				return nil, syscall.ECONNREFUSED
 			}
+			time.Sleep(time.Millisecond) // so that the call that starts the keeper is over first
 			return memcachetest.Servers{server}.Dial(ctx, network, server.Addr())
 		}
 		mustSet(t, c, "k", "old")
