@@ -30,31 +30,36 @@ const (
 	maxYields = 64                    // in one read; then the poller's turn comes
 )
 
-// readBetweenYields reads into s.in, or returns false to wait in the poller and
-// to be called again.
-func (s *socket) readBetweenYields(fd uintptr) (done bool) {
-	if !s.parked.IsZero() && time.Since(s.parked) >= longPark {
-		s.wary = waryReads
+// tryRead reads into s.in. If there is nothing it returns false, to wait in the
+// poller and to be called again, or true with s.again, to be tried in another
+// RawConn.Read. That one sees whether the deadline has passed or the connection
+// was closed meanwhile: nobody can wake a reader that yields.
+func (s *socket) tryRead(fd uintptr) (done bool) {
+	if !s.parked.IsZero() {
+		if time.Since(s.parked) >= longPark {
+			s.wary = waryReads
+		}
+		s.parked = time.Time{}
 	}
-	for yields := 0; yields <= maxYields; yields++ {
-		long := true
-		if s.crowd || yields > 0 {
-			long = s.yield()
-		}
-		n, err := syscall.Read(int(fd), s.in)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != syscall.EAGAIN {
-			s.inLen, s.inErr = n, err
-			return true
-		}
-		if !long || !s.crowd && s.wary == 0 {
-			break
-		}
+	long := true
+	if s.crowd || s.yields > 0 {
+		long = s.yield()
 	}
-	s.parked = time.Now()
-	return false
+	n, err := syscall.Read(int(fd), s.in)
+	for err == syscall.EINTR {
+		n, err = syscall.Read(int(fd), s.in)
+	}
+	if err != syscall.EAGAIN {
+		s.inLen, s.inErr, s.again = n, err, false
+		return true
+	}
+	s.again = long && (s.crowd || s.wary > 0) && s.yields < maxYields
+	if s.again {
+		s.yields++
+	} else {
+		s.yields, s.parked = 0, time.Now()
+	}
+	return s.again
 }
 
 // yield lets others run and reports whether they did. With other calls on the

@@ -19,8 +19,11 @@ type socket struct {
 	inLen int
 	inErr error
 
+	// See readwait_unix.go; the reader's.
 	parked time.Time // when this read began to wait in the poller; zero = it does not
-	wary   int       // reads to come that yield before they park; see readwait_unix.go
+	wary   int       // reads to come that yield before they park
+	yields int       // of this read
+	again  bool      // it shall be tried again
 
 	out []byte // argument and result of write; the flusher's
 	n   int
@@ -30,7 +33,7 @@ type socket struct {
 }
 
 func (s *socket) init() {
-	s.read = s.readBetweenYields
+	s.read = s.tryRead
 	s.write = func(fd uintptr) bool {
 		for {
 			s.n, s.err = syscall.Write(int(fd), s.out)
@@ -67,8 +70,10 @@ func (w *wire) read(b []byte, crowd bool) (n int, err error) {
 		return w.Read(b)
 	}
 	s := &w.sock
-	s.in, s.crowd, s.parked = b, crowd, time.Time{}
-	err = w.raw.Read(s.read)
+	s.in, s.crowd, s.parked, s.yields = b, crowd, time.Time{}, 0
+	for s.again = true; s.again && err == nil; {
+		err = w.raw.Read(s.read)
+	}
 	s.in = nil
 	switch {
 	case err != nil:
