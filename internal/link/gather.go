@@ -42,9 +42,9 @@ type Share struct {
 // have been Clean.
 func (s *Share) Reuse(l *Link) { *s = Share{Link: l, buf: s.buf, doubt: s.doubt[:0]} }
 
-// Clean reports whether nothing may write to the memory of s any more: it got
-// all its replies, on the connection where it began.
-func (s *Share) Clean() bool { return s.Err == nil && !s.retried }
+// Clean reports whether nothing may write to the memory of s any more: nothing of
+// it was sent, or it got all its replies on the connection where it began.
+func (s *Share) Clean() bool { return s.conn == nil || s.Err == nil && !s.retried }
 
 // A window is what is asked of one server at a time: this many requests, or one
 // more than this many bytes of values. It bounds memory here and in the server's

@@ -74,6 +74,9 @@ func (s *Stream) settle(i int, share *Share) {
 		return
 	}
 	share.Err, share.retried = round.Err, share.retried || round.retried
+	if round.conn != nil {
+		share.conn = round.conn
+	}
 	share.Ended = round.Ended
 	if !round.Clean() {
 		s.memory[i] = new(Arena)

@@ -31,6 +31,8 @@ func TestStreamThatEndedEarlyLeavesNoMemoryToOthers(t *testing.T) {
 	first := []Share{{Link: good.Link, Keys: numbered(50)}, {Link: slow.Link, Keys: numbered(50)}}
 	s.Run(ctx, first, func(share, at int, r *Reply) bool { return false })
 	require.Zero(t, s.Taken(1))
+	assert.True(t, first[0].Clean())
+	assert.False(t, first[1].Clean(), "its keys are still looked at")
 
 	reader := later(func() error { _, err := slow.get("reader"); return err }) // for the abandoned call too
 	close(release)
