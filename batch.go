@@ -421,6 +421,7 @@ func (s *server) addFailure(list []Failure, err error, op link.Op, key string) [
 		at = len(list)
 		list = append(list, Failure{Server: name, Err: err})
 	}
+	list[at].Err = err // by which the keys that follow are known
 	if keyed(op) {
 		list[at].Keys = append(list[at].Keys, key)
 	}

@@ -45,6 +45,30 @@ func TestARoundThatFailedKeepsItsMemoryIfItWasSent(t *testing.T) {
 	}
 }
 
+// The text of an error is looked at once for each round, and not for each key of
+// a server that is lost.
+func TestARoundThatFailsLikeTheOneBeforeIsNotedAtOnce(t *testing.T) {
+	s := &server{addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 11211}}
+	texts := 0
+	var list []Failure
+	for range 3 {
+		round := &countedError{&texts}
+		for range 1000 {
+			list = s.addFailure(list, round, link.Delete, "key")
+		}
+	}
+	require.Len(t, list, 1)
+	assert.Len(t, list[0].Keys, 3000)
+	assert.LessOrEqual(t, texts, 2*2)
+}
+
+type countedError struct{ texts *int }
+
+func (e *countedError) Error() string {
+	*e.texts++
+	return "lost"
+}
+
 // asking is a server that says nothing, and calls asked when it is asked.
 func asking(t *testing.T, asked func()) (address string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
