@@ -180,11 +180,19 @@ func (b *batch) next() bool {
 	if !b.ops.gets() {
 		b.make()
 	}
-	if fresh && b.client.Failover.Mode != FailFast {
+	switch {
+	case !fresh:
+		for _, i := range b.todo {
+			b.bound(i)
+		}
+	case b.client.Failover.Mode != FailFast:
 		b.todo = slices.DeleteFunc(b.todo, func(i int32) bool {
 			place := &b.places[i]
 			if b.parts[*place].server.health.refuses() {
-				*place = b.instead(i)
+				home := *place
+				if *place = b.instead(i); *place != home {
+					b.bound(i)
+				}
 			}
 			return *place == nowhere
 		})
@@ -209,6 +217,13 @@ func (b *batch) request(i int32) *link.Request {
 		return &link.Request{Op: link.Get, Key: b.wire[int(i)-b.from]}
 	}
 	return &b.made[int(i)-b.from]
+}
+
+// bound bounds how long lives what operation i stores, in the place of its server.
+func (b *batch) bound(i int32) {
+	if !b.ops.gets() {
+		b.client.Failover.bound(&b.made[int(i)-b.from])
+	}
 }
 
 // instead returns the part that takes operation i, in the place of its server,

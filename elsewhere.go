@@ -43,6 +43,7 @@ func (c *Client) failOver(ctx context.Context, home *server, key string, req *li
 	case s == home:
 		return link.Reply{}, err
 	}
+	c.Failover.bound(req)
 	return s.ask(ctx, req)
 }
 

@@ -79,8 +79,9 @@ func (s *FailoverSettings) policyOf(op link.Op) policy {
 func (h *health) refuses() bool { return h.word.Load()&wordRefuses != 0 }
 
 // instead returns the server that takes req, whose key is placed as key, in the
-// place of home, which is down: home itself if there is none. It bounds the
-// expiration of what is written. blind is set for a read that must be a miss.
+// place of home, which is down: home itself if there is none. Another one is to be
+// given it with its expiration bounded. blind is set for a read that must be a
+// miss.
 func (c *Client) instead(v *view, home *server, key string, req *link.Request) (s *server, blind bool) {
 	if c.clock() >= home.health.due.Load() {
 		home.health.wake() // no call may ask home itself any more
@@ -104,9 +105,6 @@ func (c *Client) instead(v *view, home *server, key string, req *link.Request) (
 		}
 		if p == writes && home.health.refuse(change) == nil {
 			return home, false // it has just come back
-		}
-		if p != reads {
-			req.Expiration = c.Failover.bounded(req.Expiration)
 		}
 		home.health.countFailover()
 		return t, false
@@ -177,6 +175,15 @@ func (h *health) countFailover() {
 	h.mu.Lock()
 	h.counts.Failovers++
 	h.mu.Unlock()
+}
+
+// bound sees to it that what req stores in the place of another server ends within
+// MaxTTL.
+func (s *FailoverSettings) bound(req *link.Request) {
+	switch s.policyOf(req.Op) {
+	case touches, writes:
+		req.Expiration = s.bounded(req.Expiration)
+	}
 }
 
 // bounded returns an Expiration that ends within MaxTTL.

@@ -181,6 +181,40 @@ func TestABatchThatFindsAServerDown(t *testing.T) {
 	}
 }
 
+// What such a batch stores elsewhere is gone after MaxTTL, too.
+func TestABatchThatGoesOnBoundsWhatItStores(t *testing.T) {
+	for name, do := range map[string]func(c *memcache.Client, key string) error{
+		"SetMulti": func(c *memcache.Client, key string) error {
+			return c.SetMulti([]*memcache.Item{{Key: key, Expiration: 3600}})
+		},
+		"TouchMulti": func(c *memcache.Client, key string) error { return c.TouchMulti([]string{key}, 3600) },
+		"Pipeline": func(c *memcache.Client, key string) error {
+			p := c.Pipeline()
+			p.Set(&memcache.Item{Key: key})
+			p.GetAndTouch(key, 0)
+			return p.Do(context.Background())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 4, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				key := s.key(t, 1)
+				for _, server := range s.servers {
+					server.Set(memcachetest.Item{Key: key})
+				}
+				s.servers[1].Stop()
+				time.Sleep(time.Second)
+				require.NoError(t, do(s.Client, key))
+				require.Equal(t, memcache.ServerDown, s.state(1))
+				time.Sleep(29 * time.Second)
+				assert.NoError(t, s.get(key))
+				time.Sleep(2 * time.Second)
+				assert.Equal(t, memcache.ErrCacheMiss, s.get(key))
+			})
+		})
+	}
+}
+
 // A delete reaches those that may have taken the key over, and is pending at
 // home.
 func TestADeleteGoesWhereverTheKeyMayBe(t *testing.T) {
