@@ -54,6 +54,8 @@ type part struct {
 	ops    []int32 // the operations of that, in order
 	asked  bool    // the share goes to the server, which is not known to be down
 	lost   error   // how an earlier share ended, and with it all that follow
+
+	undone []string // keys of deletes that the server missed, for deleteElsewhere
 }
 
 // nowhere is the place of a key that the batch has already, and of a read that is
@@ -365,7 +367,7 @@ func (b *batch) answered(watched []watchedShare) {
 		if share.Err != nil {
 			missed := share.Reqs[len(share.Replies):]
 			share.Err = s.health.missed(share.Err, missed)
-			b.deleteElsewhere(s, missed)
+			b.noteUndone(p, missed)
 		}
 		if s.health.word.Load()&wordOwing != 0 || len(t.held) > 0 {
 			b.confirm(i, t)

@@ -49,7 +49,8 @@ func (c *Client) failOver(ctx context.Context, home *server, key string, req *li
 
 // goOn is failOver for a batch: what has no reply because its server is found to
 // be down is taken out of its share and, where it may be tried elsewhere, done
-// again in the next round. done is how many operations of a share have a reply.
+// again in the next round. Deletes come behind that, so that none is undone by what
+// was stored before it. done is how many operations of a share have a reply.
 func (b *batch) goOn(done func(share int) int) {
 	c := b.client
 	if c.Failover.Mode == FailFast || len(b.places) == 0 { // or what is asked of servers
@@ -58,6 +59,15 @@ func (b *batch) goOn(done func(share int) int) {
 	for i := range b.shares {
 		if share, s := &b.shares[i], b.parts[i].server; share.Err != nil && s.client == c && s.health.refuses() {
 			b.moveOn(i, done(i))
+		}
+	}
+	if len(b.again) > 0 {
+		return
+	}
+	for i := range b.parts {
+		if p := &b.parts[i]; len(p.undone) > 0 {
+			c.deleteElsewhere(b.ctx, b.view, p.server, p.undone)
+			p.undone = nil
 		}
 	}
 }
@@ -147,17 +157,15 @@ func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, key
 	}
 }
 
-// deleteElsewhere deletes on other servers what s has missed, if they may have
-// taken it over.
-func (b *batch) deleteElsewhere(s *server, missed []link.Request) {
-	if b.client.Failover.Mode == FailFast || !s.health.refuses() || s.client != b.client {
+// noteUndone notes what the server of p has missed of deletes, if others may have taken
+// it over.
+func (b *batch) noteUndone(p *part, missed []link.Request) {
+	if b.client.Failover.Mode == FailFast || !p.server.health.refuses() || p.server.client != b.client {
 		return
 	}
-	var keys []string
 	for i := range missed {
 		if missed[i].Op == link.Delete {
-			keys = append(keys, missed[i].Key)
+			p.undone = append(p.undone, missed[i].Key)
 		}
 	}
-	b.client.deleteElsewhere(b.ctx, b.view, s, keys)
 }

@@ -340,6 +340,32 @@ func TestAServerThatWasPassedOver(t *testing.T) {
 	})
 }
 
+// A delete in a batch is the last word over what stands before it, whether the
+// server was down before or is found to be by that batch.
+func TestADeleteBehindASetThatGoesElsewhere(t *testing.T) {
+	for name, before := range map[string]func(t testing.TB, s *stage){
+		"known to be down": func(t testing.TB, s *stage) { s.stop1(t) },
+		"found to be down": func(t testing.TB, s *stage) {
+			s.servers[1].Stop()
+			time.Sleep(time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 4, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				key := s.key(t, 1)
+				before(t, s)
+				p := s.Pipeline()
+				set, deleted := p.Set(&memcache.Item{Key: key}), p.Delete(key)
+				p.Do(context.Background())
+				assert.NoError(t, set.Err())
+				requirePending(t, deleted.Err())
+				assert.Equal(t, memcache.ErrCacheMiss, s.get(key))
+			})
+		})
+	}
+}
+
 // With too many servers down, or too few hops, calls fail at once.
 func TestTheLimitsOfFailover(t *testing.T) {
 	down := func(t *testing.T, s *stage, n int) string {
