@@ -140,8 +140,8 @@ func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, key
 	link.Gather(ctx, shares)
 	for i, s := range asked {
 		share := shares[i]
-		if share.Err != nil {
-			s.health.missed(share.Err, share.Reqs[len(share.Replies):])
+		if share.Err != nil { // whatever the reason: the caller was told that they are pending
+			s.health.owe(share.Reqs[len(share.Replies):])
 		}
 		var deleted []string
 		for j := range share.Replies {

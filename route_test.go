@@ -2,7 +2,6 @@ package memcache_test
 
 import (
 	"context"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -307,6 +306,17 @@ func TestABatchThatFindsTheNextOutage(t *testing.T) {
 	}
 }
 
+// holder is the server that was given key in the place of server 1.
+func (s *stage) holder(t testing.TB, key string) int {
+	for i, server := range s.servers {
+		if _, ok := server.Get(key); ok && i != 1 {
+			return i
+		}
+	}
+	require.FailNow(t, "nobody has it")
+	return -1
+}
+
 // A server that was passed over does not serve what it was given before.
 func TestAServerThatWasPassedOver(t *testing.T) {
 	onStage(t, 4, func(t *testing.T, s *stage) {
@@ -314,15 +324,7 @@ func TestAServerThatWasPassedOver(t *testing.T) {
 		key := s.key(t, 1)
 		s.stop1(t)
 		mustSet(t, s.Client, key, "first")
-		holder := -1
-		for i, server := range s.servers {
-			for _, r := range server.Requests() {
-				if i != 1 && strings.HasPrefix(r.Line, "ms "+key+" ") {
-					holder = i
-				}
-			}
-		}
-		require.NotEqual(t, -1, holder)
+		holder := s.holder(t, key)
 		s.servers[holder].Stop()
 		time.Sleep(time.Second)
 		s.get(s.key(t, holder))
@@ -361,6 +363,44 @@ func TestADeleteBehindASetThatGoesElsewhere(t *testing.T) {
 				assert.NoError(t, set.Err())
 				requirePending(t, deleted.Err())
 				assert.Equal(t, memcache.ErrCacheMiss, s.get(key))
+			})
+		})
+	}
+}
+
+// Others are owed the deletes that a batch has no time for, since it says that they
+// are pending.
+func TestDeletesElsewhereThatTheContextCutsShort(t *testing.T) {
+	for name, do := range map[string]func(ctx context.Context, c *memcache.Client, lost, slow string) error{
+		"DeleteMulti": func(ctx context.Context, c *memcache.Client, lost, slow string) error {
+			return c.DeleteMultiContext(ctx, []string{lost, slow})
+		},
+		"Pipeline": func(ctx context.Context, c *memcache.Client, lost, slow string) error {
+			p := c.Pipeline()
+			p.Delete(lost)
+			p.Get(slow)
+			return p.Do(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 4, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				lost := s.key(t, 1)
+				s.stop1(t)
+				mustSet(t, s.Client, lost, "old")
+				slow := 0
+				if s.holder(t, lost) == slow {
+					slow = 2
+				}
+				s.servers[slow].Pause()
+				ctx, cancel := context.WithTimeout(context.Background(), timeout/2)
+				defer cancel()
+				var failed *memcache.MultiError
+				require.ErrorAs(t, do(ctx, s.Client, lost, s.key(t, slow)), &failed)
+				requirePending(t, failed.ByKey()[lost])
+				s.servers[slow].Resume()
+				time.Sleep(timeout)
+				assert.Equal(t, memcache.ErrCacheMiss, s.get(lost))
 			})
 		})
 	}
