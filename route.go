@@ -90,11 +90,11 @@ func (c *Client) instead(v *view, home *server, key string, req *link.Request) (
 	if p == stays || !c.mayFailOver(v) {
 		return home, false
 	}
-	if p != writes && home.health.outdated() {
-		return home, true
-	}
 	change := []link.Request{{Op: link.Set, Key: req.Key}}
 	for t := range c.others(v, home, key) {
+		if p != writes && home.health.outdated() {
+			return home, true
+		}
 		if t.health.refuses() {
 			if p == writes {
 				t.health.refuse(change) // it may hold what it was given before

@@ -449,17 +449,51 @@ func TestTheLimitsOfFailover(t *testing.T) {
 	}
 }
 
-// One server alone, and a selector without an order, fail fast.
+// foreign is a selector without an order.
+type foreign struct{ memcache.ServerSelector }
+
+// One server alone, a selector without an order, and a gutter without servers fail
+// fast, in the next outage, too.
 func TestFailoverWithNobodyElse(t *testing.T) {
-	onStage(t, 1, func(t *testing.T, s *stage) {
-		s.Failover.Mode = memcache.NextServer
+	for name, set := range map[string]func(s *stage){
+		"one server":          func(s *stage) { s.Failover.MaxDownShare = 0.5 },
+		"one that may be all": func(s *stage) { s.Failover.MaxDownShare = 1 },
+		"a gutter without servers": func(s *stage) {
+			s.Failover.Mode, s.Failover.Gutter, s.Failover.MaxDownShare = memcache.Gutter, new(memcache.ServerList), 1
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 1, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				set(s)
+				s.requireFailFast(t)
+			})
+		})
+	}
+	t.Run("a selector without an order", func(t *testing.T) {
+		onStage(t, 1, func(t *testing.T, s *stage) {
+			c := memcache.NewFromSelector(foreign{s.list})
+			c.Timeout, c.Protocol, c.DialContext, c.Failover.Mode = s.Timeout, s.Protocol, s.DialContext, memcache.NextServer
+			s.Client = c
+			s.requireFailFast(t)
+		})
+	})
+}
+
+// requireFailFast checks that nobody takes over the keys of server 0, twice.
+func (s *stage) requireFailFast(t testing.TB) {
+	for range 2 {
 		s.servers[0].Stop()
+		time.Sleep(time.Second)
 		require.ErrorIs(t, s.get("k"), syscall.ECONNREFUSED)
 		requireDown(t, s.get("k"))
+		items, err := s.GetMulti([]string{"k"})
+		assert.Empty(t, items)
+		assert.ErrorIs(t, err, memcache.ErrServerDown)
 		requirePending(t, s.Delete("k"))
 		s.back(t, 0)
 		assert.Equal(t, memcache.ErrCacheMiss, s.get("k"))
-	})
+	}
 }
 
 // Operations that depend on what is there go elsewhere only if they may.
