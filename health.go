@@ -277,13 +277,14 @@ func (h *health) admit(ctx context.Context, op link.Op, changes []link.Request) 
 	if h.client.clock() >= h.due.Load() {
 		h.wake()
 	}
-	switch word := h.word.Load(); {
-	case word&wordRefuses != 0 && (word&wordKept == 0 || keyed(op)):
+	word := h.word.Load()
+	if word&wordRefuses != 0 && (word&wordKept == 0 || keyed(op)) {
 		if refused := h.refuse(changes); refused != nil {
 			h.fast.Add(1)
 			return refused
 		}
-	case word&wordOwing != 0:
+	}
+	if word&wordOwing != 0 {
 		return h.afterOlder(ctx, changes)
 	}
 	return nil

@@ -1,0 +1,33 @@
+package memcache
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/internal/link"
+)
+
+// A store that saw its server down, and finds it back, waits for older writes as
+// any other.
+func TestAStoreOfTheMomentOfReturnWaitsForOlderWrites(t *testing.T) {
+	c := New("127.0.0.1:1")
+	c.Timeout = time.Millisecond
+	h := c.server(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}).health
+	settled := h.unsettled([]link.Write{{Key: "k", Op: link.Set, Stores: true}}, false)
+	seen := func() { // by that store
+		h.due.Store(never)
+		h.word.Store(h.word.Load() | wordRefuses)
+	}
+	seen()
+	set := []link.Request{{Op: link.Set, Key: "k"}}
+	assert.ErrorIs(t, h.admit(context.Background(), link.Set, set), errOlder)
+	settled()
+	seen()
+	assert.NoError(t, h.admit(context.Background(), link.Set, set))
+	require.NoError(t, c.Close())
+}
