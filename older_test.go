@@ -247,6 +247,36 @@ func TestAStoreWaitsForOlderWrites(t *testing.T) {
 	}
 }
 
+// A context that ends meanwhile is what the caller is told.
+func TestAContextThatEndsWhileOlderWritesAreWaitedFor(t *testing.T) {
+	item := &memcache.Item{Key: "k", Value: []byte("new")}
+	for name, do := range map[string]func(ctx context.Context, c *memcache.Client) error{
+		"Set": func(ctx context.Context, c *memcache.Client) error { return c.SetContext(ctx, item) },
+		"Add": func(ctx context.Context, c *memcache.Client) error { return c.AddContext(ctx, item) },
+		"SetMulti": func(ctx context.Context, c *memcache.Client) error {
+			return c.SetMultiContext(ctx, []*memcache.Item{item})
+		},
+		"Delete":      func(ctx context.Context, c *memcache.Client) error { return c.DeleteContext(ctx, "k") },
+		"DeleteMulti": func(ctx context.Context, c *memcache.Client) error { return c.DeleteMultiContext(ctx, []string{"k"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			behindASystem(t, func(t *testing.T, c *memcache.Client, resume func()) {
+				ctx, cancel := context.WithTimeoutCause(context.Background(), timeout/2, errTest)
+				defer cancel()
+				start := time.Now()
+				err := do(ctx, c)
+				assert.Equal(t, timeout/2, time.Since(start))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				assert.ErrorIs(t, err, errTest)
+				assert.True(t, isTimeout(err))
+				assert.Equal(t, name != "Add", errors.Is(err, memcache.ErrInvalidationPending))
+				resume()
+				finally(t, c)
+			})
+		})
+	}
+}
+
 // A server that went down and came back is up although a connection that was
 // lost has not come to its end; what was on it stays owed until then.
 func TestAFenceThatOutlivesTheOutage(t *testing.T) {

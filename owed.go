@@ -3,6 +3,7 @@ package memcache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -218,7 +219,16 @@ func (h *health) afterOlder(ctx context.Context, changes []link.Request) error {
 		return nil
 	}
 	if h.owe(changes) {
-		return &owedError{errOlder}
+		return &owedError{older(ctx)}
+	}
+	return older(ctx)
+}
+
+// older is why a change fails that has waited for older writes until ctx ended, or
+// for Timeout.
+func older(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", context.Cause(ctx), errOlder)
 	}
 	return errOlder
 }
@@ -327,7 +337,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 		}
 	}
 	h.owe(asChanges(req))
-	return reply, &owedError{errOlder}
+	return reply, &owedError{older(ctx)}
 }
 
 // confirm is server.confirm for the deletes of share i.
@@ -372,7 +382,7 @@ func (b *batch) confirm(i int, t ticket) {
 	}
 	for _, key := range late {
 		s.health.owe([]link.Request{{Op: link.Delete, Key: key}})
-		b.refuseKey(i, at[key], &owedError{errOlder})
+		b.refuseKey(i, at[key], &owedError{older(b.ctx)})
 	}
 }
 
