@@ -132,15 +132,17 @@ func (c *Client) serverLocked(name serverName, addr net.Addr, identity string) *
 		return s
 	}
 	s := &server{client: c, slot: int(c.slots.Add(1)) - 1, addr: addr}
-	if h := c.healths[identity]; h != nil {
-		h.former = append(h.former, h.current().link)
-		h.moves(s, h.left != 0)
-		h.left = 0
-		s.health = h
-	} else {
-		s.health = c.newHealth(s, identity)
+	h, known := c.healths[identity]
+	if !known {
+		h = c.newHealth(s, identity)
 	}
+	s.health = h
 	s.link = c.newLink(s)
+	if known {
+		h.former = append(h.former, h.current().link)
+		h.moves(s, h.left != 0) // from here on the keeper may go to s
+		h.left = 0
+	}
 	if c.servers == nil {
 		c.servers, c.healths = map[serverName]*server{}, map[string]*health{}
 	}
