@@ -143,7 +143,7 @@ func TestClientInsideAndOutsideABubble(t *testing.T) {
 		require.NoError(t, err)
 		defer s.Close()
 		c := memcache.New(s.Addr())
-		c.DialContext = s.Dial
+		c.DialContext, c.Timeout = s.Dial, time.Minute // of a machine that does other things as well
 		defer c.Close()
 		keys := fill(t, c, 2000, 100)
 		items, err := c.GetMulti(keys)

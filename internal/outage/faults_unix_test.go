@@ -54,7 +54,12 @@ func TestBlackhole(t *testing.T) {
 // fullListener returns the address of a listener that completes no connection,
 // until open makes a server of it.
 func fullListener(t *testing.T) (address string, open func()) {
+	syscall.ForkLock.RLock() // a server that another test starts must not inherit it, and keep it open
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
 	require.NoError(t, err)
 	closed := false
 	shut := func() {
