@@ -123,7 +123,7 @@ func hugeClient(t *testing.T, servers []memcache.Server) *memcache.Client {
 
 // hugeKeys are as many as HUGE says, by hand 1000000, or fewer by default.
 func hugeKeys(t *testing.T) []string {
-	n := 20_000
+	n := 8_000
 	if text := os.Getenv("HUGE"); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
