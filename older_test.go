@@ -97,22 +97,28 @@ func (y *system) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
+// stoppedSystem returns a client whose connections are held until resume is called.
+func stoppedSystem(t *testing.T) (y *system, c *memcache.Client, resume func()) {
+	y = &system{server: memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})}
+	c = memcache.New(y.server.Addr())
+	c.Timeout, c.Protocol, c.DialContext = timeout, memcache.Meta, y.dial
+	var once sync.Once
+	end := y.stop()
+	resume = func() { once.Do(end) }
+	t.Cleanup(func() {
+		resume()
+		assert.NoError(t, c.Close())
+		y.running.Wait()
+	})
+	return y, c, resume
+}
+
 // behindASystem runs f in virtual time with a client whose connection is held
 // with a write of "old" on it that has timed out, to a key that holds nothing,
 // while all later connections are served.
 func behindASystem(t *testing.T, f func(t *testing.T, c *memcache.Client, resume func())) {
 	synctest.Test(t, func(t *testing.T) {
-		y := &system{server: memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})}
-		c := memcache.New(y.server.Addr())
-		c.Timeout, c.Protocol, c.DialContext = timeout, memcache.Meta, y.dial
-		var once sync.Once
-		end := y.stop()
-		resume := func() { once.Do(end) }
-		t.Cleanup(func() {
-			resume()
-			assert.NoError(t, c.Close())
-			y.running.Wait()
-		})
+		y, c, resume := stoppedSystem(t)
 		err := c.Set(&memcache.Item{Key: "k", Value: []byte("old")})
 		require.True(t, isTimeout(err), "%v", err)
 		requirePending(t, err)
@@ -301,18 +307,8 @@ func TestAFenceThatOutlivesTheOutage(t *testing.T) {
 // have come to their end that there was no room to hold.
 func TestAFlushWaitsForOlderWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := &system{server: memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})}
-		c := memcache.New(y.server.Addr())
-		c.Timeout, c.Protocol, c.DialContext = timeout, memcache.Meta, y.dial
+		y, c, resume := stoppedSystem(t)
 		c.Failover.JournalKeys, c.Failover.Overflow = 1, memcache.FlushServer
-		var once sync.Once
-		end := y.stop()
-		resume := func() { once.Do(end) }
-		t.Cleanup(func() {
-			resume()
-			assert.NoError(t, c.Close())
-			y.running.Wait()
-		})
 		p := c.Pipeline()
 		p.Delete("takes-the-room")
 		set := p.Set(&memcache.Item{Key: "k", Value: []byte("old")})
