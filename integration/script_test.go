@@ -104,7 +104,7 @@ func (g *generator) command() string {
 	case n < 89:
 		return g.set()
 	case n < 92:
-		return g.line("delete", g.key(), pick(g, "", "", "", " 0", " 5", " noreply", " 0 noreply", " x y z"))
+		return g.line("delete", pick(g, g.key(), g.key(), g.key(), "noreply"), pick(g, "", "", "", " 0", " 5", " noreply", " 0 noreply", " x y z"))
 	case n < 95:
 		return g.line(pick(g, "incr", "decr"), g.key(), " "+g.unsigned()+g.noreply())
 	case n < 97:

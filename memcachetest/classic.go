@@ -50,6 +50,9 @@ func (c *conn) classic() bool {
 		return true
 	}
 	c.quiet = len(c.tokens) > 1 && string(c.tokens[len(c.tokens)-1]) == "noreply"
+	if c.old && name == "delete" && len(c.tokens) == 2 {
+		c.quiet = false // that is the key
+	}
 	switch name {
 	case "delete":
 		c.delete()

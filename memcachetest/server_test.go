@@ -227,6 +227,9 @@ func TestOptions(t *testing.T) {
 		},
 		"any version": {Config{Version: "9.9.9"}, "version\r\n", "VERSION 9.9.9\r\n"},
 		"old version": {Config{Version: "1.6.18"}, "version\r\nget\r\n", "VERSION 1.6.18\r\nERROR\r\n"},
+		// The newer one takes the key for the option, too.
+		"delete noreply":     {Config{}, "delete noreply\r\ndelete noreply 0\r\n", "NOT_FOUND\r\n"},
+		"old delete noreply": {Config{Version: "1.6.18"}, "delete noreply\r\ndelete noreply 0\r\n", "NOT_FOUND\r\nNOT_FOUND\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, NewServer(t, row.cfg))
