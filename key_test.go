@@ -20,6 +20,7 @@ func TestLegalKeysReachTheServerAsTheyAre(t *testing.T) {
 		"C1 control":     "k\u0085",
 		"quotes":         `"'\%s`,
 		"first and last": "!~",
+		"an option":      "noreply",
 	}
 	eachServer(t, func(t *testing.T, address string) {
 		c := newClient(t, address)

@@ -96,6 +96,7 @@ func tell(stream []byte, have int) string {
 // one value) that says exactly what was asked.
 func FuzzAppend(f *testing.F) {
 	f.Add("key", "other", uint8(0), []byte("value"), uint32(7), int32(60), uint64(9), false)
+	f.Add("noreply", "noreply", uint8(0), []byte("noreply"), uint32(0), int32(0), uint64(0), false)
 	f.Add("a\r\nflush_all", "", uint8(5), []byte("\r\n"), uint32(0), int32(-1), uint64(1<<64-1), true)
 	f.Add(strings.Repeat("k", 250), strings.Repeat("k", 251), uint8(6), []byte(nil), uint32(1<<32-1), int32(1<<31-1), uint64(0), true)
 	f.Fuzz(func(t *testing.T, key, other string, mode uint8, value []byte, flags uint32, expiration int32, number uint64, noReply bool) {
@@ -148,7 +149,11 @@ func FuzzAppend(f *testing.F) {
 		}
 
 		got, err = AppendDelete(start, &DeleteRequest{Key: key, NoReply: noReply})
-		check(got, err, nil, "delete", key)
+		if key == "noreply" && !noReply {
+			check(got, err, nil, "delete", key, "0")
+		} else {
+			check(got, err, nil, "delete", key)
+		}
 		got, err = AppendTouch(start, &TouchRequest{Key: key, Expiration: expiration, NoReply: noReply})
 		check(got, err, nil, "touch", key, exp)
 		got, err = AppendArithmetic(start, &ArithmeticRequest{Key: key, Delta: number, NoReply: noReply})

@@ -120,7 +120,9 @@ func AppendStoreHeader(dst []byte, r *StoreRequest) ([]byte, error) {
 	return appendEnd(d, r.NoReply), nil
 }
 
-// DeleteRequest is delete. The reply is DELETED or NOT_FOUND.
+// DeleteRequest is delete. The reply is DELETED or NOT_FOUND. Behind the key
+// "noreply" the line says 0, the only time that was ever legal: 1.6.45 takes a
+// last token noreply for the option, the key too, and would not reply.
 type DeleteRequest struct {
 	Key     string // as StoreRequest.Key
 	NoReply bool   // as StoreRequest.NoReply
@@ -132,7 +134,11 @@ func AppendDelete(dst []byte, r *DeleteRequest) ([]byte, error) {
 	if err := checkKey(r.Key); err != nil {
 		return dst, err
 	}
-	return appendEnd(append(append(dst, "delete "...), r.Key...), r.NoReply), nil
+	d := append(append(dst, "delete "...), r.Key...)
+	if r.Key == "noreply" && !r.NoReply {
+		d = append(d, " 0"...)
+	}
+	return appendEnd(d, r.NoReply), nil
 }
 
 // ArithmeticRequest is incr or decr. The reply is the new number or NOT_FOUND,

@@ -36,6 +36,10 @@ func TestBuilders(t *testing.T) {
 		{"cas", store(StoreRequest{Key: "k", Mode: CompareAndSwap, CAS: 1<<64 - 1, Value: []byte("x"), NoReply: true}), "cas k 0 0 1 18446744073709551615 noreply\r\nx\r\n"},
 		{"delete", func(b []byte) ([]byte, error) { return AppendDelete(b, &DeleteRequest{Key: "k"}) }, "delete k\r\n"},
 		{"delete quietly", func(b []byte) ([]byte, error) { return AppendDelete(b, &DeleteRequest{Key: "k", NoReply: true}) }, "delete k noreply\r\n"},
+		{"delete noreply", func(b []byte) ([]byte, error) { return AppendDelete(b, &DeleteRequest{Key: "noreply"}) }, "delete noreply 0\r\n"},
+		{"delete noreply quietly", func(b []byte) ([]byte, error) {
+			return AppendDelete(b, &DeleteRequest{Key: "noreply", NoReply: true})
+		}, "delete noreply noreply\r\n"},
 		{"incr", func(b []byte) ([]byte, error) { return AppendArithmetic(b, &ArithmeticRequest{Key: "k", Delta: 5}) }, "incr k 5\r\n"},
 		{"decr", func(b []byte) ([]byte, error) {
 			return AppendArithmetic(b, &ArithmeticRequest{Key: "k", Decrement: true, NoReply: true})
