@@ -19,13 +19,16 @@ import (
 // as there is nothing to read.
 //
 // While every processor has goroutines to run, whoever parks waits for those
-// 10 ms, with the bytes in the socket. A park that lasted shows it (or a slow
-// server, beside which a yield costs nothing that counts). Some reads after it
-// yield before they park, for as long as others have the processor meanwhile.
+// 10 ms, with the bytes in the socket. A park that lasted shows it, or had another
+// reason: a slow server, a collection of garbage. Some reads after it yield before
+// they park, and how long the yields take tells which: each long one makes for
+// another such read, each short one for one less. Where a processor is idle, a
+// yield wakes it for nothing and may even move the reader there.
 
 const (
 	longPark  = time.Millisecond      // the poller may not have been asked
-	waryReads = 64                    // that yield before they park, after that
+	waryReads = 8                     // that yield before they park, after that
+	mostWary  = 64                    // such reads to come, at any time
 	longYield = 10 * time.Microsecond // others had the processor
 	maxYields = 64                    // in one read; then the poller's turn comes
 )
@@ -37,7 +40,7 @@ const (
 func (s *socket) tryRead(fd uintptr) (done bool) {
 	if !s.parked.IsZero() {
 		if time.Since(s.parked) >= longPark {
-			s.wary = waryReads
+			s.wary = max(s.wary, waryReads)
 		}
 		s.parked = time.Time{}
 	}
@@ -69,7 +72,7 @@ func (s *socket) yield() (long bool) {
 	runtime.Gosched()
 	long = time.Since(start) >= longYield
 	if !s.crowd && long {
-		s.wary = waryReads
+		s.wary = min(s.wary+1, mostWary)
 	} else {
 		s.wary = max(s.wary-1, 0)
 	}
