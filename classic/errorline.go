@@ -22,7 +22,9 @@ func (c ErrorClass) String() string { return text(classNames[:], int(c), "none")
 // is true for all replies that are no error lines.
 //
 // When it is false the connection must be closed: what comes next may be the
-// answer to something that was never asked.
+// answer to something that was never asked. The same is true when ERROR or
+// "bad command line format" is the next reply behind a SERVER_ERROR that refused
+// a value: 1.6.38 and 1.6.45 with extstore may take such a value for commands.
 func (r *Reply) InStep(body bool) bool {
 	if r.Code != CodeError {
 		return r.Code != 0
@@ -31,7 +33,8 @@ func (r *Reply) InStep(body bool) bool {
 	switch r.Class {
 	case ClassServer:
 		// One line about one request whose value was read to its end, by proxies
-		// too. The exception is sent by a server that is about to hang up.
+		// too, but for what is said above. The exception is sent by a server that
+		// is about to hang up.
 		return message != "out of memory reading request"
 	case ClassError:
 		switch message {

@@ -11,6 +11,7 @@ import (
 type classicCodec struct {
 	maxValue int
 	reply    classic.Reply
+	dropped  dropped
 }
 
 func (c *classicCodec) append(dst []byte, k *call) (out []byte, err error) {
@@ -118,9 +119,11 @@ func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, e
 	if err != nil || n == 0 {
 		return 0, lineShort, err
 	}
-	switch {
-	case r.Code == classic.CodeError:
+	if r.Code == classic.CodeError {
 		return n, lineLast, c.refuse(k)
+	}
+	c.dropped.answered()
+	switch {
 	case k.op() == Stats:
 		state, err := c.statistic(k)
 		return n, state, err
@@ -292,9 +295,12 @@ func (c *classicCodec) statistic(k *call) (lineState, error) {
 
 // refuse gives the request that is next an error line for its reply, a batch of
 // keys all that have none. The *ServerError is returned when nothing behind it
-// can be trusted.
+// can be trusted, and errMispaired when it cannot be trusted itself.
 func (c *classicCodec) refuse(k *call) error {
 	refusal := &ServerError{Kind: c.reply.Class.String(), Message: string(c.reply.Text())}
+	if err := c.dropped.refused(refusal, k.op().stores()); err != nil {
+		return err
+	}
 	if !c.reply.InStep(k.op().stores()) {
 		return refusal
 	}

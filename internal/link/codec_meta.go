@@ -277,14 +277,12 @@ func (m *metaCodec) paired(k *call) bool {
 // result turns the header in m.reply into a reply of k, the value excepted.
 func (m *metaCodec) result(k *call, reply *Reply) error {
 	r, op := &m.reply, k.op()
+	if r.Code == meta.CodeError {
+		return m.refuse(k, reply)
+	}
+	m.classic.dropped.answered()
 	counts := op == Increment || op == Decrement
 	switch {
-	case r.Code == meta.CodeError:
-		refusal := &ServerError{Kind: r.Class.String(), Message: string(r.Message())}
-		if !r.InStep(op.stores()) {
-			return refusal
-		}
-		reply.Status, reply.Err = Refused, refusal
 	case k.reads():
 		return m.found(k, reply, meta.CodeValue, r.Size)
 	case op == Inspect:
@@ -300,6 +298,21 @@ func (m *metaCodec) result(k *call, reply *Reply) error {
 	default:
 		return errMispaired
 	}
+	return nil
+}
+
+// refuse turns the error line in m.reply into a reply of k. It returns what
+// classicCodec.refuse does.
+func (m *metaCodec) refuse(k *call, reply *Reply) error {
+	value := k.op().stores()
+	refusal := &ServerError{Kind: m.reply.Class.String(), Message: string(m.reply.Message())}
+	if err := m.classic.dropped.refused(refusal, value); err != nil {
+		return err
+	}
+	if !m.reply.InStep(value) {
+		return refusal
+	}
+	reply.Status, reply.Err = Refused, refusal
 	return nil
 }
 

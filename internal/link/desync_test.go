@@ -310,6 +310,35 @@ func TestErrorLineOutOfStepCloses(t *testing.T) {
 	})
 }
 
+// With extstore, a server may take a value that it has refused for commands: what
+// it says to the first of them is no answer to the next request.
+func TestErrorLinesOfARefusedValueGoToNobody(t *testing.T) {
+	for _, said := range []string{"ERROR", "CLIENT_ERROR bad command line format"} {
+		for name, protocol := range map[string]Protocol{"meta": Meta, "classic": Classic} {
+			t.Run(said+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := onPipe(t, time.Second, func(p *peer) {
+						p.next()
+						p.say("SERVER_ERROR object too large for cache\r\n")
+						p.next()
+						p.say(said + "\r\n")
+						p.ignore()
+					}, healthy)
+					s.cfg.Protocol = protocol
+					share := &Share{Link: s.Link, Reqs: []Request{{Op: Set, Key: "big", Value: []byte("hello\r\n")}, {Op: Delete, Key: "b"}}}
+					Gather(context.Background(), []*Share{share})
+					require.Len(t, share.Replies, 1, "the second request has no answer")
+					assert.EqualError(t, share.Replies[0].Err, "SERVER_ERROR object too large for cache")
+					var nonsense *ProtocolError
+					require.ErrorAs(t, share.Err, &nonsense)
+					s.wantValue(t, "c")
+					assert.EqualValues(t, 2, s.dials.Load())
+				})
+			})
+		}
+	}
+}
+
 // All values of a batch have come, and an error line where END belongs.
 func TestErrorLineInPlaceOfEnd(t *testing.T) {
 	for _, line := range []string{"SERVER_ERROR out of memory writing get response", "ERROR Too many open connections", "CLIENT_ERROR"} {

@@ -20,6 +20,7 @@
 //	turns.go     who has which part: a state machine without I/O
 //	call.go      a request under way; body.go, keep.go: its value
 //	request.go   the neutral operation; codec*.go: its bytes
+//	dropped.go   values that a server has refused, and may take for commands
 //	wire.go      what the sockets of this platform can do; readwait_unix.go: when a reader waits
 package link
 
