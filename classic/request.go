@@ -25,6 +25,9 @@ const (
 //
 // A value that comes back with size 0 and flags 0 may be no value: an item
 // that a meta client made to announce that it is computing one looks the same.
+//
+// memcached as a proxy (1.6.45) takes the key "noreply" for an option: it leaves
+// it out, and does not reply at all if it is the only key.
 func AppendGet(dst []byte, keys ...string) ([]byte, error) {
 	return appendKeys(dst, append(dst, "get"...), keys)
 }
@@ -81,7 +84,8 @@ type StoreRequest struct {
 	CAS         uint64 // used by CompareAndSwap alone
 
 	// NoReply asks for no reply, be it an error: the client never learns
-	// whether the value was stored.
+	// whether the value was stored. memcached as a proxy (1.6.45) tells all the
+	// same that a value is too large.
 	NoReply bool
 }
 

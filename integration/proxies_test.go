@@ -32,6 +32,38 @@ func TestClientThroughMemcachedProxy(t *testing.T) {
 	useThroughProxy(t, proxy.Addr())
 }
 
+// Words of the protocol are keys like any other, alone and in batches of both
+// forms.
+func TestWordsAsKeysThroughMemcachedProxy(t *testing.T) {
+	words := []string{"noreply", "0", "-1", "q", "k", "O1", "b", "S1", "T0", "me", "mn", "get", "END", "VALUE", "HD", "EN", "ERROR", "[", "=", "YQ==", "\xff"}
+	proxy := startMemcachedProxy(t, realserver.Newest)
+	c := memcache.New(proxy.Addr())
+	defer c.Close()
+	for _, word := range words {
+		require.NoError(t, c.Set(&memcache.Item{Key: word, Value: []byte(word)}))
+	}
+	many := append([]string(nil), words...)
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("absent:%d", i))
+	}
+	for _, keys := range [][]string{words[:5], words, many} {
+		items, err := c.GetMulti(keys)
+		require.NoError(t, err)
+		for _, word := range keys[:min(len(keys), len(words))] {
+			if assert.Contains(t, items, word, "among %d", len(keys)) {
+				assert.Equal(t, word, string(items[word].Value))
+			}
+		}
+	}
+	for _, word := range words {
+		item, err := c.Get(word)
+		require.NoError(t, err, word)
+		assert.Equal(t, word, string(item.Value))
+		require.NoError(t, c.Touch(word, 100), word)
+		require.NoError(t, c.Delete(word), word)
+	}
+}
+
 // useThroughProxy runs the main operations in Auto against a proxy.
 func useThroughProxy(t *testing.T, address string) {
 	c := memcache.New(address)

@@ -3,6 +3,7 @@ package link
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/vaquero-cache/memcache/meta"
@@ -54,7 +55,8 @@ func opaqueWord(n uint32) uint32 {
 const getFields = meta.FieldValue | itemFields
 
 func (m *metaCodec) append(dst []byte, k *call) ([]byte, error) {
-	if k.lines = k.keys != nil && !m.pure && !k.exact && len(k.keys) > requestsPerTurn; k.lines {
+	k.lines = k.keys != nil && !m.pure && !k.exact && len(k.keys) > requestsPerTurn && !slices.Contains(k.keys, option)
+	if k.lines {
 		out, err := m.classic.append(dst, k)
 		if err != ErrUnsupported {
 			return out, err
@@ -92,6 +94,10 @@ func IsText(key string) bool { return meta.IsText(key) }
 // gets line counts as one request however many keys it has: a third of the time
 // at 100 keys, no less below 20.
 const requestsPerTurn = 20
+
+// option is a key that memcached as a proxy takes for an option of gets: it
+// would leave the key out of its answer.
+const option = "noreply"
 
 func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) {
 	out, m.get.Want = dst, getFields
