@@ -1,6 +1,6 @@
 package memcache_test
 
-// Expirations go to the server as they are.
+// Expirations mean the same in every protocol.
 
 import (
 	"fmt"

@@ -20,7 +20,7 @@ type Item struct {
 	// Append and Prepend ignore them.
 	Flags uint32
 
-	// Expiration is sent as it is: in seconds from now up to 30 days
+	// Expiration is what the server takes: seconds from now up to 30 days
 	// (2,592,000), above that a Unix time, 0 = the Item never expires,
 	// negative = at once. The client leaves it 0 in the Items it returns, since
 	// the server does not tell. Append and Prepend ignore it.

@@ -80,7 +80,7 @@ type StoreRequest struct {
 
 	Mode        StoreMode
 	ClientFlags uint32 // stored with the item; append and prepend keep the old ones
-	Expiration  int32  // seconds, 0 = never ends, above 30 days = Unix time, negative = now; append and prepend keep the old one
+	Expiration  int32  // seconds, 0 = never ends, above 30 days = Unix time, negative = now (twemproxy hangs up then); append and prepend keep the old one
 	CAS         uint64 // used by CompareAndSwap alone
 
 	// NoReply asks for no reply, be it an error: the client never learns

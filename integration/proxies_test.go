@@ -98,6 +98,12 @@ func useThroughProxy(t *testing.T, address string) {
 	assert.EqualValues(t, 42, number)
 	assert.Equal(t, memcache.ErrNotStored, c.Add(&memcache.Item{Key: keys[7]}))
 	require.NoError(t, c.Touch(keys[7], 100))
+	require.NoError(t, c.Touch(keys[6], -1))
+	require.NoError(t, c.Set(&memcache.Item{Key: keys[8], Expiration: -1}))
+	for _, key := range []string{keys[6], keys[8]} {
+		_, err = c.Get(key)
+		assert.Equal(t, memcache.ErrCacheMiss, err)
+	}
 	require.NoError(t, c.Delete(keys[7]))
 	assert.Equal(t, memcache.ErrCacheMiss, c.Delete(keys[7]))
 	large := make([]byte, 500_000)

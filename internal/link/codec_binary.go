@@ -48,12 +48,12 @@ func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]by
 	case r.Op == CompareAndSwap:
 		return binary.AppendStore(dst, &binary.StoreRequest{
 			Key: r.Key, Value: r.Value, Opaque: opaque,
-			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration), CAS: binaryCAS(r.CAS),
+			ClientFlags: r.Flags, Expiration: unsigned(r.Expiration), CAS: binaryCAS(r.CAS),
 		})
 	case r.Op.stores():
 		return binary.AppendStore(dst, &binary.StoreRequest{
 			Key: r.Key, Value: r.Value, Opaque: opaque, Mode: binaryMode(r.Op),
-			ClientFlags: r.Flags, Expiration: binaryExpiration(r.Expiration),
+			ClientFlags: r.Flags, Expiration: unsigned(r.Expiration),
 		})
 	}
 	switch r.Op {
@@ -61,18 +61,18 @@ func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]by
 		return binary.AppendGet(dst, &binary.GetRequest{Key: r.Key, Opaque: opaque})
 	case GetAndTouch:
 		return binary.AppendGetAndTouch(dst, &binary.GetAndTouchRequest{
-			Key: r.Key, Opaque: opaque, Expiration: binaryExpiration(r.Expiration),
+			Key: r.Key, Opaque: opaque, Expiration: unsigned(r.Expiration),
 		})
 	case Touch:
 		return binary.AppendTouch(dst, &binary.TouchRequest{
-			Key: r.Key, Opaque: opaque, Expiration: binaryExpiration(r.Expiration),
+			Key: r.Key, Opaque: opaque, Expiration: unsigned(r.Expiration),
 		})
 	case Delete:
 		return binary.AppendDelete(dst, &binary.DeleteRequest{Key: r.Key, Opaque: opaque})
 	case Increment, Decrement:
 		return binary.AppendArithmetic(dst, &binary.ArithmeticRequest{
 			Key: r.Key, Opaque: opaque, Delta: r.Delta, Decrement: r.Op == Decrement,
-			Create: r.Create, Initial: r.Initial, Expiration: binaryExpiration(r.Expiration),
+			Create: r.Create, Initial: r.Initial, Expiration: unsigned(r.Expiration),
 		})
 	case Stats:
 		return binary.AppendStat(dst, r.Key, opaque)
@@ -95,15 +95,6 @@ func binaryMode(op Op) binary.StoreMode {
 		return binary.Prepend
 	}
 	return binary.Set
-}
-
-// binaryExpiration says "at once" in a protocol without negative numbers: as a
-// Unix time of long ago.
-func binaryExpiration(expiration int32) int32 {
-	if expiration < 0 {
-		return 30*24*60*60 + 1
-	}
-	return expiration
 }
 
 // binaryCAS keeps a comparison with 0 a comparison: on the wire 0 is none, so

@@ -43,16 +43,16 @@ func (c *classicCodec) appendRequest(dst []byte, r *Request) ([]byte, error) {
 	if r.Op.stores() {
 		return classic.AppendStore(dst, &classic.StoreRequest{
 			Key: r.Key, Value: r.Value, Mode: classicMode(r.Op),
-			ClientFlags: r.Flags, Expiration: r.Expiration, CAS: r.CAS,
+			ClientFlags: r.Flags, Expiration: unsigned(r.Expiration), CAS: r.CAS,
 		})
 	}
 	switch r.Op {
 	case Get:
 		return classic.AppendGets(dst, r.Key)
 	case GetAndTouch:
-		return classic.AppendGetsAndTouch(dst, r.Expiration, r.Key)
+		return classic.AppendGetsAndTouch(dst, unsigned(r.Expiration), r.Key)
 	case Touch:
-		return classic.AppendTouch(dst, &classic.TouchRequest{Key: r.Key, Expiration: r.Expiration})
+		return classic.AppendTouch(dst, &classic.TouchRequest{Key: r.Key, Expiration: unsigned(r.Expiration)})
 	case Delete:
 		return classic.AppendDelete(dst, &classic.DeleteRequest{Key: r.Key})
 	case Increment, Decrement:

@@ -51,6 +51,15 @@ type Request struct {
 	Detail bool // of Get: the reply shall have a Detail
 }
 
+// unsigned says "at once" without a negative number, which the binary protocol
+// does not have and twemproxy hangs up on: as a Unix time of long ago.
+func unsigned(expiration int32) int32 {
+	if expiration < 0 {
+		return 30*24*60*60 + 1
+	}
+	return expiration
+}
+
 // ErrUnsupported refuses what the protocol of the connection cannot say. Nothing
 // was sent.
 var ErrUnsupported = errors.New("not supported by this protocol")
