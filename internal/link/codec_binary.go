@@ -45,10 +45,12 @@ func (c *binaryCodec) appendRequest(dst []byte, r *Request, opaque uint32) ([]by
 	switch {
 	case r.Detail, r.Op == Inspect, r.Create && r.Op.stores():
 		return dst, ErrUnsupported
+	case neverSame(r):
+		return binary.AppendDelete(dst, &binary.DeleteRequest{Key: r.Key, Opaque: opaque, CAS: math.MaxUint64})
 	case r.Op == CompareAndSwap:
 		return binary.AppendStore(dst, &binary.StoreRequest{
 			Key: r.Key, Value: r.Value, Opaque: opaque,
-			ClientFlags: r.Flags, Expiration: unsigned(r.Expiration), CAS: binaryCAS(r.CAS),
+			ClientFlags: r.Flags, Expiration: unsigned(r.Expiration), CAS: r.CAS,
 		})
 	case r.Op.stores():
 		return binary.AppendStore(dst, &binary.StoreRequest{
@@ -97,14 +99,12 @@ func binaryMode(op Op) binary.StoreMode {
 	return binary.Set
 }
 
-// binaryCAS keeps a comparison with 0 a comparison: on the wire 0 is none, so
-// it becomes a version that no item has.
-func binaryCAS(cas uint64) uint64 {
-	if cas == 0 {
-		return math.MaxUint64
-	}
-	return cas
-}
+// neverSame reports whether r compares with the version 0, which no item has and
+// which on the wire means not to compare. It becomes the deletion of another
+// version that no item has: that deletes nothing and tells of a conflict or a
+// miss, also with the option -C, under which every version is 0 and a set
+// compares nothing.
+func neverSame(r *Request) bool { return r.Op == CompareAndSwap && r.CAS == 0 }
 
 func (c *binaryCodec) consume(k *call, b []byte) (used int, done bool, err error) {
 	for !done {
@@ -183,6 +183,9 @@ func (c *binaryCodec) opcode(k *call, at uint32) binary.Opcode {
 			return binary.OpNoop
 		}
 		return binary.OpGetQ
+	}
+	if neverSame(k.request()) {
+		return binary.OpDelete
 	}
 	return binaryOpcodes[k.op()]
 }

@@ -43,6 +43,38 @@ func onEveryServer(t *testing.T, f func(t *testing.T, l *Link)) {
 
 func TestEveryOperation(t *testing.T) { onEveryServer(t, testEveryOperation) }
 
+// A server with the option -C keeps no versions: all are 0, and nothing compares
+// as the same.
+func TestNothingIsSwappedWithoutVersions(t *testing.T) {
+	run := func(t *testing.T, address string) {
+		for name, p := range protocols {
+			t.Run(name, func(t *testing.T) {
+				l := newLink(t, "tcp", address, 5*time.Second)
+				l.cfg.Protocol = p
+				do := func(r Request) Reply {
+					reply, err := l.Do(context.Background(), &r)
+					require.NoError(t, err)
+					return reply
+				}
+				do(Request{Op: Set, Key: "k", Value: []byte("old")})
+				got := do(Request{Op: Get, Key: "k"})
+				require.Zero(t, got.CAS)
+				assert.Equal(t, Exists, do(Request{Op: CompareAndSwap, Key: "k", Value: []byte("new"), CAS: got.CAS}).Status)
+				assert.Equal(t, "old", string(do(Request{Op: Get, Key: "k"}).Value))
+				assert.Equal(t, Miss, do(Request{Op: CompareAndSwap, Key: "absent", CAS: got.CAS}).Status)
+			})
+		}
+	}
+	t.Run("embedded", func(t *testing.T) {
+		run(t, memcachetest.NewServer(t, memcachetest.Config{DisableCAS: true}).Addr())
+	})
+	t.Run("real", func(t *testing.T) {
+		realserver.Each(t, func(t *testing.T, b realserver.Binary) {
+			run(t, realserver.Start(t, realserver.Config{Version: b.Version, Args: []string{"-C"}}).Addr())
+		})
+	})
+}
+
 // The outcome of a random script is the same in every protocol, and the same
 // again when its operations are sent many at a time.
 func TestProtocolsAndPipelinesAgree(t *testing.T) {
