@@ -38,6 +38,17 @@ const (
 // recordedVersions are those whose answers the embedded server gives.
 var recordedVersions = []string{"1.6.45", "1.6.18"}
 
+// differentialOptions are those of a real server, and the same of the embedded one.
+var differentialOptions = []struct {
+	real     []string
+	embedded memcachetest.Config
+}{
+	{nil, memcachetest.Config{Version: "1.6.45"}},
+	{nil, memcachetest.Config{Version: "1.6.18"}},
+	{[]string{"-C"}, memcachetest.Config{Version: "1.6.45", DisableCAS: true}},
+	{[]string{"-C"}, memcachetest.Config{Version: "1.6.18", DisableCAS: true}},
+}
+
 func seed(t *testing.T) uint64 {
 	s := rand.Uint64()
 	if text := os.Getenv(diffSeed); text != "" {
@@ -103,11 +114,12 @@ func TestDifferentialBinary(t *testing.T) {
 
 func compare(t *testing.T, replies func(*testing.T, server, string, []command) []byte,
 	equal func(a, b []byte) bool, generate func(seed uint64) func() []command) {
-	for _, version := range recordedVersions {
-		t.Run(version, func(t *testing.T) {
+	for _, options := range differentialOptions {
+		version := options.embedded.Version
+		t.Run(strings.Join(append([]string{version}, options.real...), " "), func(t *testing.T) {
 			d := differ{
-				real:     realserver.Start(t, realserver.Config{Version: version, Args: []string{"-t", "1"}}),
-				embedded: memcachetest.NewServer(t, memcachetest.Config{Version: version}),
+				real:     realserver.Start(t, realserver.Config{Version: version, Args: append([]string{"-t", "1"}, options.real...)}),
+				embedded: memcachetest.NewServer(t, options.embedded),
 				replies:  replies, equal: equal,
 			}
 			script := generate(seed(t))

@@ -190,7 +190,7 @@ func (c *conn) dump(which string, format func([]byte, *item) []byte, end string)
 	now := c.st.clock.now()
 	for it := c.st.oldest; it != nil; it = it.newer {
 		expired := it.expires != 0 && it.expires <= now
-		if expired || only != nil && !slices.Contains(only, slabClass(it.size())) {
+		if expired || only != nil && !slices.Contains(only, slabClass(c.st.size(it))) {
 			continue
 		}
 		c.out = format(c.out, it)
@@ -215,7 +215,7 @@ func (c *conn) appendMetadump(out []byte, it *item) []byte {
 	}
 	fetched := yesNo(it.fetched)
 	out = fmt.Appendf(out, " exp=%d la=%d cas=%d fetch=%s cls=%d size=%d",
-		expires, base+it.used/second, it.cas, fetched, slabClass(it.size()), it.size())
+		expires, base+it.used/second, it.cas, fetched, slabClass(c.st.size(it)), c.st.size(it))
 	if !c.old {
 		out = fmt.Appendf(out, " flags=%d ", it.flags)
 	}

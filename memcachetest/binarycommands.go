@@ -60,7 +60,7 @@ func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
 	if len(extras) > 0 {
 		w.flags = binary.BigEndian.Uint32(extras)
 		exptime = int64(binary.BigEndian.Uint32(extras[4:]))
-		if h.cas != 0 {
+		if h.cas != 0 && !c.st.noCAS {
 			w.mode = modeCAS
 		}
 	}

@@ -42,7 +42,7 @@ func (st *store) delta(ch *change, now int64) (*item, uint64, deltaResult) {
 		}
 		return nil, 0, deltaMissing
 	}
-	if len(it.value) == 0 || it.size() > largestChunk {
+	if len(it.value) == 0 || st.size(it) > largestChunk {
 		return it, 0, deltaNotNumeric // so large an item is kept in pieces, and no number
 	}
 	if ch.cas != 0 && ch.cas != it.cas {

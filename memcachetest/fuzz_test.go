@@ -46,7 +46,7 @@ func FuzzConnection(f *testing.F) {
 		bytes, listed := int64(0), 0
 		for it := s.store.oldest; it != nil; it = it.newer {
 			require.Same(t, it, s.store.items[it.key])
-			bytes += int64(it.size())
+			bytes += int64(s.store.size(it))
 			listed++
 		}
 		require.Len(t, s.store.items, listed)

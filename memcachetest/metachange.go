@@ -101,7 +101,7 @@ func (c *conn) metaArithmetic() {
 		return
 	}
 	cas := it.cas
-	if r.newCAS.given {
+	if r.newCAS.given && !c.st.noCAS {
 		cas = r.newCAS.value
 	}
 

@@ -220,7 +220,7 @@ func (c *conn) metaDebug() {
 	c.out = strconv.AppendInt(append(c.out, " la="...), (now-it.used)/second, 10)
 	c.out = strconv.AppendUint(append(c.out, " cas="...), it.cas, 10)
 	c.out = append(append(c.out, " fetch="...), fetched...)
-	c.out = strconv.AppendInt(append(c.out, " cls="...), int64(slabClass(it.size())), 10)
-	c.out = strconv.AppendInt(append(c.out, " size="...), int64(it.size()), 10)
+	c.out = strconv.AppendInt(append(c.out, " cls="...), int64(slabClass(c.st.size(it))), 10)
+	c.out = strconv.AppendInt(append(c.out, " size="...), int64(c.st.size(it)), 10)
 	c.out = append(c.out, "\r\n"...)
 }

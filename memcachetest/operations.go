@@ -88,12 +88,15 @@ type write struct {
 func (st *store) put(w *write, now int64) (*item, storeResult) {
 	st.count.cmdSet++
 	st.detail.set(w.key)
-	if w.noMemory || st.full(itemSize(len(w.key), len(w.value), w.flags)) {
+	if w.noMemory || st.full(st.itemSize(len(w.key), len(w.value), w.flags)) {
 		st.count.storeNoMemory++
 		return nil, noMemory
 	}
 	if !w.newCAS.given && !st.old {
 		w.newCAS = st.takeCAS() // 1.6.45 spends one even when nothing gets stored
+	}
+	if st.noCAS {
+		w.cas = 0 // lost in an item that has no room for it
 	}
 	old := st.peek(w.key, now)
 	if old == nil {

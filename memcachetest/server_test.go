@@ -179,7 +179,7 @@ func TestDelayedFlush(t *testing.T) {
 
 func TestMemoryLimitEvictsWhatWasUsedLongestAgo(t *testing.T) {
 	const size = 100
-	perItem := int64(itemSize(len("k0"), size, 0))
+	perItem := int64(new(store).itemSize(len("k0"), size, 0))
 	s := NewServer(t, Config{MemoryLimit: 3 * perItem})
 	c := dial(t, s)
 	value := strings.Repeat("v", size)
@@ -219,6 +219,10 @@ func TestOptions(t *testing.T) {
 			Config{DisableCAS: true},
 			"ms a 1 c\r\nx\r\ngets a\r\nmg a c\r\n",
 			"HD c0\r\nVALUE a 0 1 0\r\nx\r\nEND\r\nHD c0\r\n",
+		},
+		"no CAS, and the room for it": {
+			Config{DisableCAS: true}, "ms a 1\r\nx\r\nme a\r\n",
+			"HD\r\nME a exp=-1 la=0 cas=0 fetch=no cls=1 size=53\r\n",
 		},
 		"small items": {
 			Config{MaxItemSize: 1024},

@@ -210,7 +210,7 @@ func (s *Server) connStats() []stat {
 func (st *store) classes() (numbers []int, byClass map[int][]*item) {
 	byClass = map[int][]*item{}
 	for it := st.newest; it != nil; it = it.older {
-		class := slabClass(it.size())
+		class := slabClass(st.size(it))
 		byClass[class] = append(byClass[class], it)
 	}
 	return slices.Sorted(maps.Keys(byClass)), byClass
@@ -226,7 +226,7 @@ func (st *store) itemStats() []stat {
 		items := byClass[class]
 		size := 0
 		for _, it := range items {
-			size += it.size()
+			size += st.size(it)
 		}
 		oldest := items[len(items)-1]
 		prefix := "items:" + strconv.Itoa(class) + ":"

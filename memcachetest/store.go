@@ -8,11 +8,12 @@ import (
 	"sync"
 )
 
-// What memcached adds to key and value: its item header with a CAS, the NUL
-// behind the key and the CRLF behind the value, and four bytes for client flags
-// when there are any.
+// What memcached adds to key and value: its item header, the CAS, the NUL behind
+// the key and the CRLF behind the value, and four bytes for client flags when
+// there are any.
 const (
-	itemHeader   = 48 + 8
+	itemHeader   = 48
+	casSize      = 8
 	flagsSize    = 4
 	valueTrailer = 2
 )
@@ -32,16 +33,6 @@ type item struct {
 
 	newer, older *item // guarded by store.mu; the list of use
 }
-
-func itemSize(nkey, nvalue int, flags uint32) int {
-	size := itemHeader + nkey + 1 + nvalue + valueTrailer
-	if flags != 0 {
-		size += flagsSize
-	}
-	return size
-}
-
-func (it *item) size() int { return itemSize(len(it.key), len(it.value), it.flags) }
 
 type store struct {
 	clock   *clock
@@ -74,6 +65,20 @@ func newStore(clock *clock, cfg Config, old bool) *store {
 	}
 }
 
+// itemSize is the size of an item as memcached counts it.
+func (st *store) itemSize(nkey, nvalue int, flags uint32) int {
+	size := itemHeader + nkey + 1 + nvalue + valueTrailer
+	if flags != 0 {
+		size += flagsSize
+	}
+	if !st.noCAS {
+		size += casSize
+	}
+	return size
+}
+
+func (st *store) size(it *item) int { return st.itemSize(len(it.key), len(it.value), it.flags) }
+
 // newCAS is the CAS that an item gets. One that is not given comes from the
 // server's counter; 0 may be given.
 type newCAS struct {
@@ -99,7 +104,7 @@ func (st *store) reserveCAS() newCAS {
 // fits tells whether an item of this size may be stored at all.
 func (st *store) fits(nkey int, nvalue int64, flags uint32) bool {
 	// The value alone first: its length may be any number, and the sum overflow.
-	return nvalue <= int64(st.maxItem) && itemSize(nkey, int(nvalue), flags) <= st.maxItem
+	return nvalue <= int64(st.maxItem) && st.itemSize(nkey, int(nvalue), flags) <= st.maxItem
 }
 
 // peek finds a live item and leaves no trace of it on a hit.
@@ -135,7 +140,7 @@ func (st *store) insert(w *write, now int64) *item {
 	st.setCAS(it, w.newCAS)
 	st.items[it.key] = it
 	st.link(it)
-	st.bytes += int64(it.size())
+	st.bytes += int64(st.size(it))
 	st.count.totalItems++
 	st.evict(it)
 	return it
@@ -163,7 +168,7 @@ func (st *store) setCAS(it *item, cas newCAS) {
 func (st *store) remove(it *item) {
 	delete(st.items, it.key)
 	st.unlink(it)
-	st.bytes -= int64(it.size())
+	st.bytes -= int64(st.size(it))
 }
 
 func (st *store) clear() {
