@@ -5,6 +5,7 @@ package memcachetest
 import (
 	"encoding/binary"
 	"strconv"
+	"strings"
 )
 
 // binaryGet answers the reads, and touch, which returns what gat does but the
@@ -64,6 +65,7 @@ func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
 			w.mode = modeCAS
 		}
 	}
+	c.st.noteStore(key)
 	if !c.st.fits(len(key), h.nvalue(), w.flags) {
 		c.st.refuse(key, h.op == opSet)
 		c.dropBinary(h, statusTooLarge, h.nvalue())
@@ -98,6 +100,7 @@ func (c *conn) binarySet(h *binaryHeader, extras, key []byte) {
 func (c *conn) binaryDelete(h *binaryHeader, key []byte) {
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
+	c.st.detail.delete(key)
 	switch c.st.delete(key, h.cas, c.st.clock.now()) {
 	case stored:
 		c.binaryDone(h, 0)
@@ -151,8 +154,8 @@ func (c *conn) binaryFlush(h *binaryHeader, extras []byte) {
 
 // binaryStat sends one packet for each statistic and an empty one at the end.
 func (c *conn) binaryStat(h *binaryHeader, group string) {
-	list, outcome := c.statGroup(group)
-	if outcome != statsList && outcome != statsReset {
+	list, outcome := c.binaryStatGroup(group)
+	if outcome == statsUnknown {
 		c.binaryError(h, statusNotFound)
 		return
 	}
@@ -160,6 +163,34 @@ func (c *conn) binaryStat(h *binaryHeader, group string) {
 		c.binaryReply(h, statusOK, 0, nil, []byte(s.name), []byte(s.value))
 	}
 	c.binaryReply(h, statusOK, 0, nil, nil, nil)
+}
+
+// binaryStatGroup is statGroup, with details, as the binary protocol knows it: of
+// some names it looks at the beginning alone, and some it does not know.
+func (c *conn) binaryStatGroup(group string) ([]stat, statsOutcome) {
+	for _, name := range []string{"reset", "settings"} {
+		if strings.HasPrefix(group, name) {
+			return c.statGroup(name)
+		}
+	}
+	switch group {
+	case "conns", "extstore", "proxy":
+		return nil, statsUnknown
+	}
+	what, ok := strings.CutPrefix(group, "detail ")
+	if !ok {
+		return c.statGroup(group)
+	}
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	switch {
+	case strings.HasPrefix(what, "dump"):
+		return []stat{{"detailed", c.st.detail.dump() + "END\r\n"}}, statsList
+	case strings.HasPrefix(what, "on"), strings.HasPrefix(what, "off"):
+		c.st.detail.on = strings.HasPrefix(what, "on")
+		return nil, statsList
+	}
+	return nil, statsUnknown
 }
 
 func (c *conn) binarySASL(h *binaryHeader, mechanism string) {

@@ -169,6 +169,7 @@ func (c *conn) set(mode storeMode) {
 		return
 	}
 	w := write{mode: mode, key: key, flags: uint32(flags), cas: cas, noMemory: c.noMemory}
+	c.st.noteStore(key)
 	if !c.st.fits(len(key), int64(length), w.flags) {
 		c.refuseTooLarge(key, mode == modeSet, length)
 		return
@@ -214,6 +215,7 @@ func (c *conn) delete() {
 	}
 	c.st.mu.Lock()
 	defer c.st.mu.Unlock()
+	c.st.detail.delete(key)
 	if c.st.delete(key, 0, c.st.clock.now()) == notFound {
 		c.reply("NOT_FOUND")
 		return

@@ -41,7 +41,9 @@ func (st *store) fetch(key []byte, how access, now int64) *item {
 	it := st.peek(key, now)
 	if how&accessGet != 0 {
 		count.cmdGet++
-		st.detail.get(key, it != nil)
+		if how&accessQuiet == 0 {
+			st.detail.get(key, it != nil)
+		}
 		if it != nil {
 			count.getHits++
 		} else {
@@ -87,7 +89,6 @@ type write struct {
 // put carries out w. On stored, the item it returns is the new one.
 func (st *store) put(w *write, now int64) (*item, storeResult) {
 	st.count.cmdSet++
-	st.detail.set(w.key)
 	if w.noMemory || st.full(st.itemSize(len(w.key), len(w.value), w.flags)) {
 		st.count.storeNoMemory++
 		return nil, noMemory
@@ -176,7 +177,6 @@ func (st *store) refuse(key []byte, forget bool) {
 // delete removes the item if it has that CAS; 0 is not compared. It returns
 // stored, exists or notFound.
 func (st *store) delete(key []byte, cas uint64, now int64) storeResult {
-	st.detail.delete(key)
 	it := st.peek(key, now)
 	switch {
 	case it == nil:

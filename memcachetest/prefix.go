@@ -53,6 +53,14 @@ func (p *prefixStats) set(key []byte) {
 	}
 }
 
+// noteStore counts an attempt to store, be it refused. It takes store.mu. The meta
+// commands are not counted.
+func (st *store) noteStore(key []byte) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.detail.set(key)
+}
+
 func (p *prefixStats) delete(key []byte) {
 	if n := p.of(key); n != nil {
 		n.del++
