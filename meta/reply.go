@@ -99,7 +99,7 @@ func (r *Reply) Opaque() []byte {
 
 // Key returns the key as it stands in the reply, nil if the reply has none. It
 // is valid as long as the bytes given to Parse are. An ME line tells the key
-// but not whether it is base64 text: it is if the request's was.
+// but not whether it is base64 text: see Common.Base64.
 func (r *Reply) Key() []byte {
 	if r.Has&FieldKey == 0 {
 		return nil

@@ -32,11 +32,18 @@ type Common struct {
 	Key string
 
 	// Base64 sends the key as base64 (b), for keys of any bytes, at most 186.
+	//
+	// Do not have mg return such a key (FieldKey), nor ask me for it, unless its
+	// bytes could be sent as text: an item that append, prepend, ma, N or x has
+	// made anew, and one that was stored in another protocol, no longer knows that
+	// its key was base64, and every server writes the key's own bytes into the
+	// line, line ends too. Use Opaque to tell replies apart.
 	Base64 bool
 
 	// Quiet suppresses the reply that the command nearly always has (q): EN of
 	// mg, HD of ms, md and ma. All others are sent, NF of md and ma among
-	// them. End a run of quiet requests with AppendNoop.
+	// them, and by 1.6.18 and 1.6.38 also the HD of an ma that creates the item.
+	// End a run of quiet requests with AppendNoop.
 	Quiet bool
 
 	// Opaque is a tag of at most MaxOpaque bytes that the reply repeats (O);
