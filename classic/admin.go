@@ -3,6 +3,7 @@
 package classic
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -20,7 +21,7 @@ func AppendQuit(dst []byte) []byte { return append(dst, "quit\r\n"...) }
 // The server's clock has steps of one second: what is stored in the second of
 // the flush may survive it.
 type FlushAllRequest struct {
-	Delay   uint32 // seconds until it happens, above 30 days = Unix time; 0 = now
+	Delay   uint32 // seconds until it happens, above 30 days = Unix time, until 2038 at the latest; 0 = now
 	NoReply bool   // as StoreRequest.NoReply
 }
 
@@ -29,7 +30,8 @@ type FlushAllRequest struct {
 func AppendFlushAll(dst []byte, r *FlushAllRequest) []byte {
 	dst = append(dst, "flush_all"...)
 	if r.Delay != 0 {
-		dst = strconv.AppendUint(append(dst, ' '), uint64(r.Delay), 10)
+		// 1.6.38 and older servers take a larger number for a negative one: now.
+		dst = strconv.AppendUint(append(dst, ' '), uint64(min(r.Delay, math.MaxInt32)), 10)
 	}
 	return appendEnd(dst, r.NoReply)
 }

@@ -49,6 +49,7 @@ func TestBuilders(t *testing.T) {
 		{"quit", sure(AppendQuit), "quit\r\n"},
 		{"flush_all", sure(func(b []byte) []byte { return AppendFlushAll(b, &FlushAllRequest{}) }), "flush_all\r\n"},
 		{"flush_all later", sure(func(b []byte) []byte { return AppendFlushAll(b, &FlushAllRequest{Delay: 9, NoReply: true}) }), "flush_all 9 noreply\r\n"},
+		{"flush_all in 2106", sure(func(b []byte) []byte { return AppendFlushAll(b, &FlushAllRequest{Delay: 1<<32 - 1}) }), "flush_all 2147483647\r\n"},
 		{"verbosity", sure(func(b []byte) []byte { return AppendVerbosity(b, &VerbosityRequest{Level: 1}) }), "verbosity 1\r\n"},
 		{"stats", func(b []byte) ([]byte, error) { return AppendStats(b, "") }, "stats\r\n"},
 		{"stats detail", func(b []byte) ([]byte, error) { return AppendStats(b, "detail on") }, "stats detail on\r\n"},
