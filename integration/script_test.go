@@ -115,7 +115,7 @@ func (g *generator) command() string {
 		"bogus\r\n", "bogus a b\r\n", "bogus noreply\r\n", "\r\n", "\n", " \r\n", "a\r\n", "ab\r\n", "abc\n",
 		"get\r\n", "gets\r\n", "gat\r\n", "gat 100\r\n", "gats x k\r\n", "set\r\n", "set k\r\n", "set k 0 0\r\n",
 		"cas k 0 0 2\r\nhi\r\n", "mg\r\n", "ms\r\n", "md\r\n", "ma\r\n", "me\r\n", "mg \r\n", "incr\r\n", "incr k\r\n",
-		"delete\r\n", "touch\r\n", "touch k\r\n", "flush_all x\r\n", "flush_all x noreply\r\n", "MG k\r\n", "shutdown\r\n",
+		"delete\r\n", "touch\r\n", "touch k\r\n", "flush_all x\r\n", "flush_all x noreply\r\n", "flush_all 2592001\r\n", "MG k\r\n", "shutdown\r\n",
 		" mg k\r\n", "mg  k  v\r\n", "mg k \r\n", "mg\tk\r\n", "stats nosuch\r\n", "stats detail\r\n", "stats reset\r\n",
 		"stats sizes\r\n", "stats cachedump\r\n", "cache_memlimit\r\n", "cache_memlimit 1\r\n", "lru\r\n", "lru mode x\r\n",
 		"lru_crawler\r\n", "slabs\r\n", "slabs automove x\r\n",

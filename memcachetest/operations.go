@@ -191,16 +191,23 @@ func (st *store) delete(key []byte, cas uint64, now int64) storeResult {
 }
 
 // flushAll empties the store at the time an expiration names: now when it is 0 or
-// over. It takes store.mu.
+// over. But a Unix time from before the server's start only revokes a flush to
+// come. It takes store.mu.
 func (st *store) flushAll(exptime int64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.count.cmdFlush++
 	now := st.clock.now()
-	if at := st.clock.expiry(exptime, now); at > now {
+	at := st.clock.expiry(exptime, now)
+	if at > now {
 		st.flushAt = at
 		return
 	}
 	st.flushAt = 0
-	st.clear()
+	if st.old {
+		st.nextCAS() // which older items are told by
+	}
+	if exptime <= 0 || at > expiredAtOnce {
+		st.clear()
+	}
 }

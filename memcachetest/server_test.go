@@ -175,6 +175,11 @@ func TestDelayedFlush(t *testing.T) {
 	s.FastForward(11 * time.Second)
 	c.send("get before after\r\nset new 0 0 1\r\nx\r\nget new\r\n")
 	c.want("END\r\nSTORED\r\nVALUE new 0 1\r\nx\r\nEND\r\n")
+
+	c.send("flush_all 2592001\r\nget new\r\n")
+	c.want("OK\r\nVALUE new 0 1\r\nx\r\nEND\r\n")
+	c.send(fmt.Sprintf("flush_all %d\r\nget new\r\n", time.Now().Unix()))
+	c.want("OK\r\nEND\r\n")
 }
 
 func TestMemoryLimitEvictsWhatWasUsedLongestAgo(t *testing.T) {
