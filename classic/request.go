@@ -126,7 +126,8 @@ func AppendStoreHeader(dst []byte, r *StoreRequest) ([]byte, error) {
 
 // DeleteRequest is delete. The reply is DELETED or NOT_FOUND. Behind the key
 // "noreply" the line says 0, the only time that was ever legal: 1.6.45 takes a
-// last token noreply for the option, the key too, and would not reply.
+// last token noreply for the option, the key too, and would not reply. twemproxy
+// hangs up on the 0: through it, touch is the way to be rid of such an item.
 type DeleteRequest struct {
 	Key     string // as StoreRequest.Key
 	NoReply bool   // as StoreRequest.NoReply

@@ -104,6 +104,9 @@ func useThroughProxy(t *testing.T, address string) {
 		_, err = c.Get(key)
 		assert.Equal(t, memcache.ErrCacheMiss, err)
 	}
+	require.NoError(t, c.Set(&memcache.Item{Key: "noreply"}))
+	require.NoError(t, c.Delete("noreply"))
+	assert.Equal(t, memcache.ErrCacheMiss, c.Delete("noreply"))
 	require.NoError(t, c.Delete(keys[7]))
 	assert.Equal(t, memcache.ErrCacheMiss, c.Delete(keys[7]))
 	large := make([]byte, 500_000)

@@ -95,10 +95,6 @@ func IsText(key string) bool { return meta.IsText(key) }
 // at 100 keys, no less below 20.
 const requestsPerTurn = 20
 
-// option is a key that memcached as a proxy takes for an option of gets: it
-// would leave the key out of its answer.
-const option = "noreply"
-
 func (m *metaCodec) appendRequests(dst []byte, k *call) (out []byte, err error) {
 	out, m.get.Want = dst, getFields
 	for i, key := range k.keys {

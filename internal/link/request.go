@@ -55,10 +55,13 @@ type Request struct {
 // does not have and twemproxy hangs up on: as a Unix time of long ago.
 func unsigned(expiration int32) int32 {
 	if expiration < 0 {
-		return 30*24*60*60 + 1
+		return longPast
 	}
 	return expiration
 }
+
+// longPast is an expiration in 1970.
+const longPast = 30*24*60*60 + 1
 
 // ErrUnsupported refuses what the protocol of the connection cannot say. Nothing
 // was sent.
