@@ -201,9 +201,10 @@ func TestReplyAtTheLastMoment(t *testing.T) {
 // Everybody gave up and nobody reads. The next caller finds the old replies,
 // throws them away and gets its own.
 func TestAbandonedCallsAreDrainedByTheNext(t *testing.T) {
+	const timeout = 500 * time.Millisecond // of a handshake on a busy machine, too
 	transports(t, func(t *testing.T, on onStage) {
-		for _, pause := range []time.Duration{20 * time.Millisecond, 3 * 100 * time.Millisecond} {
-			s := on(t, 100*time.Millisecond, func(p *peer) {
+		for _, pause := range []time.Duration{20 * time.Millisecond, timeout + 100*time.Millisecond} {
+			s := on(t, timeout, func(p *peer) {
 				requests := make(chan *asked, 100)
 				go func() {
 					defer close(requests)
