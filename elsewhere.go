@@ -114,7 +114,7 @@ func (b *batch) goesOn(i int32, home *server, err error) bool {
 }
 
 // deleteElsewhere deletes keys on the servers that may have taken them over from
-// home. What these miss they are owed.
+// home. What these miss or refuse they are owed.
 func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, keys []string) {
 	var servers []*server
 	var reqs [][]link.Request
@@ -140,20 +140,20 @@ func (c *Client) deleteElsewhere(ctx context.Context, v *view, home *server, key
 	link.Gather(ctx, shares)
 	for i, s := range asked {
 		share := shares[i]
-		if share.Err != nil { // whatever the reason: the caller was told that they are pending
-			s.health.owe(share.Reqs[len(share.Replies):])
-		}
+		// Whatever the reason: the caller was told that they are pending.
+		missed := slices.Clone(share.Reqs[len(share.Replies):])
 		var deleted []string
 		for j := range share.Replies {
-			if share.Replies[j].Status != link.Refused {
+			if refusal(&share.Replies[j]) != nil {
+				missed = append(missed, share.Reqs[j])
+			} else {
 				deleted = append(deleted, share.Reqs[j].Key)
 			}
 		}
-		var early []link.Request // older writes of these come behind
-		for _, key := range s.health.pay(deleted, tickets[i]) {
-			early = append(early, link.Request{Op: link.Delete, Key: key})
+		for _, key := range s.health.pay(deleted, tickets[i]) { // older writes of these come behind
+			missed = append(missed, link.Request{Op: link.Delete, Key: key})
 		}
-		s.health.owe(early)
+		s.health.owe(missed)
 	}
 }
 

@@ -295,8 +295,8 @@ func (h *health) replay(ctx context.Context, s *server, keys []string, seq uint6
 			continue
 		}
 		for i := range replies {
-			if refused := replies[i].Err; err == nil && refused != nil && !errors.Is(refused, link.ErrUnsupported) {
-				err = refused
+			if err == nil {
+				err = refusal(&replies[i])
 			}
 		}
 		if err != nil && !errors.Is(err, link.ErrUnsupported) { // a key that cannot be said is not there

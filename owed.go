@@ -205,6 +205,15 @@ func doubtful(err error) bool {
 	return true
 }
 
+// refusal returns why a delete that was answered has left its item where it was,
+// nil if it has not. A key that the protocol cannot say is not there.
+func refusal(reply *link.Reply) error {
+	if reply.Status != link.Refused || errors.Is(reply.Err, link.ErrUnsupported) {
+		return nil
+	}
+	return reply.Err
+}
+
 // afterOlder lets changes that store wait until older writes of their keys have
 // come to their end, so that none of these undoes what is stored now. It fails
 // if that takes too long. Deletes do not wait: see confirm.

@@ -406,6 +406,53 @@ func TestDeletesElsewhereThatTheContextCutsShort(t *testing.T) {
 	}
 }
 
+// A server that refuses to delete what it took over is owed it, since the caller is
+// told that it is pending.
+func TestADeleteThatIsRefusedElsewhere(t *testing.T) {
+	for name, do := range map[string]func(c *memcache.Client, key string) error{
+		"Delete": (*memcache.Client).Delete,
+		"DeleteMulti": func(c *memcache.Client, key string) error {
+			return c.DeleteMulti([]string{key, "other"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, 4, func(t *testing.T, s *stage) {
+				s.Failover.Mode = memcache.NextServer
+				key := s.key(t, 1)
+				s.stop1(t)
+				mustSet(t, s.Client, key, "old")
+				holder := s.holder(t, key)
+				s.servers[holder].Inject(memcachetest.Fault{Command: "md", Do: memcachetest.OutOfMemory()})
+				requirePending(t, do(s.Client, key))
+				assert.Equal(t, 1, s.owed(holder))
+				s.servers[holder].Heal()
+				s.paid(t, holder)
+				assert.Equal(t, memcache.ErrCacheMiss, s.get(key))
+			})
+		})
+	}
+}
+
+// owed is how many keys server i is owed.
+func (s *stage) owed(i int) int {
+	for _, h := range s.Health() {
+		if h.Server == s.servers[i].Addr() {
+			return h.Owed
+		}
+	}
+	return -1
+}
+
+// paid calls server i until it is owed nothing.
+func (s *stage) paid(t testing.TB, i int) {
+	deadline := time.Now().Add(time.Minute)
+	for s.owed(i) != 0 {
+		require.True(t, time.Now().Before(deadline))
+		s.get(s.key(t, i))
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 // With too many servers down, or too few hops, calls fail at once.
 func TestTheLimitsOfFailover(t *testing.T) {
 	down := func(t *testing.T, s *stage, n int) string {
