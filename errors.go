@@ -72,6 +72,8 @@ type ServerError struct {
 	Server  string // the server's address
 	Kind    string // "SERVER_ERROR", "CLIENT_ERROR" or "ERROR"
 	Message string // the rest of the line
+
+	pending bool
 }
 
 // Error holds the words that programs look for in gomemcache's errors: "client
@@ -95,9 +97,15 @@ func unexpected(op string) string {
 }
 
 // Is reports whether target is ErrServerError, or ErrAuth if that is what the
-// server says.
+// server says, or ErrInvalidationPending if the server is going to delete the key.
 func (e *ServerError) Is(target error) bool {
-	return target == ErrServerError || target == ErrAuth && (e.Message == "unauthenticated" || e.Message == "Auth failure.")
+	switch target {
+	case ErrServerError:
+		return true
+	case ErrAuth:
+		return e.Message == "unauthenticated" || e.Message == "Auth failure."
+	}
+	return target == ErrInvalidationPending && e.pending
 }
 
 // ProtocolError says that a server sent what is no reply, or none to what it

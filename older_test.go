@@ -118,14 +118,21 @@ func stoppedSystem(t *testing.T) (y *system, c *memcache.Client, resume func()) 
 // while all later connections are served.
 func behindASystem(t *testing.T, f func(t *testing.T, c *memcache.Client, resume func())) {
 	synctest.Test(t, func(t *testing.T) {
-		y, c, resume := stoppedSystem(t)
-		err := c.Set(&memcache.Item{Key: "k", Value: []byte("old")})
-		require.True(t, isTimeout(err), "%v", err)
-		requirePending(t, err)
-		y.letPass()
-		require.Equal(t, 1, c.Health()[0].Owed)
+		_, c, resume := stoppedWithAWrite(t)
 		f(t, c, resume)
 	})
+}
+
+// stoppedWithAWrite is behindASystem for a test in virtual time that looks at the
+// server, too.
+func stoppedWithAWrite(t *testing.T) (y *system, c *memcache.Client, resume func()) {
+	y, c, resume = stoppedSystem(t)
+	err := c.Set(&memcache.Item{Key: "k", Value: []byte("old")})
+	require.True(t, isTimeout(err), "%v", err)
+	requirePending(t, err)
+	y.letPass()
+	require.Equal(t, 1, c.Health()[0].Owed)
+	return y, c, resume
 }
 
 // finally waits until nothing is owed, and checks that the old value is gone for
@@ -172,6 +179,27 @@ func TestADeleteWaitsForOlderWrites(t *testing.T) {
 				assert.GreaterOrEqual(t, time.Since(start), timeout/2)
 				_, err = c.Get("k")
 				assert.Equal(t, memcache.ErrCacheMiss, err)
+				finally(t, c)
+			})
+		})
+	}
+}
+
+// If the server refuses to repeat it, the delete is no success, and is made up for.
+func TestADeleteWhoseRepetitionIsRefused(t *testing.T) {
+	for name, do := range deletes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				y, c, resume := stoppedWithAWrite(t)
+				time.AfterFunc(timeout/2, func() {
+					y.server.Inject(memcachetest.Fault{Command: "md", Do: memcachetest.OutOfMemory()})
+					resume()
+				})
+				err := do(c)
+				assert.ErrorIs(t, err, memcache.ErrInvalidationPending)
+				assert.ErrorIs(t, err, memcache.ErrServerError)
+				assert.Equal(t, 1, c.Health()[0].Owed)
+				y.server.Heal()
 				finally(t, c)
 			})
 		})

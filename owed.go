@@ -338,6 +338,10 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 		if err != nil {
 			return reply, h.missed(err, asChanges(req))
 		}
+		if refused := refusal(&again); refused != nil {
+			h.owe(asChanges(req))
+			return reply, &owedError{refused}
+		}
 		if len(h.pay([]string{req.Key}, t)) == 0 {
 			if reply.Status == link.Miss {
 				reply = again
@@ -385,6 +389,9 @@ func (b *batch) confirm(i int, t ticket) {
 		switch {
 		case j >= len(again.Replies):
 			b.refuseKey(i, at[key], err)
+		case refusal(&again.Replies[j]) != nil:
+			s.health.owe(again.Reqs[j : j+1])
+			b.refuseKey(i, at[key], &owedError{again.Replies[j].Err})
 		case len(s.health.pay([]string{key}, t)) > 0:
 			late = append(late, key)
 		}

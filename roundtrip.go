@@ -107,7 +107,7 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 	case errors.Is(err, link.ErrUnsupported):
 		return &OpError{Op: op.String(), Server: name, Err: ErrNotSupported}
 	case errors.As(err, &refused):
-		return &ServerError{Op: op.String(), Server: name, Kind: refused.Kind, Message: refused.Message}
+		return &ServerError{Op: op.String(), Server: name, Kind: refused.Kind, Message: refused.Message, pending: pending}
 	case errors.As(err, &nonsense):
 		return &ProtocolError{Op: op.String(), Server: name, Got: nonsense.Got, Err: nonsense.Err, pending: pending}
 	case errors.As(err, &lost) && lost.Dial && timedOut(lost.Err):
