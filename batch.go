@@ -67,7 +67,8 @@ const nowhere = -1
 const roundOperations = 1 << 16
 
 // newBatch returns a batch of ops, all of which have a legal key and a server
-// by the list as it is now. Of gets each key is asked once.
+// by the list as it is now. Of gets each key is asked once. A key that is not legal
+// is what is told, in whatever round, before an error of the selector.
 func (c *Client) newBatch(ops operations) (*batch, error) {
 	b, ok := batches.Get().(*batch)
 	if !ok {
@@ -86,20 +87,19 @@ func (c *Client) newBatch(ops operations) (*batch, error) {
 		if err := b.advance(); err != nil {
 			return nil, err
 		}
-		if unplaced != nil {
-			return nil, unplaced
-		}
-		for i := b.from; i < b.to; i++ {
+		for i := b.from; i < b.to && unplaced == nil; i++ {
 			if gets && given.before(ops.keys, i) {
 				b.places[i] = nowhere
 				continue
 			}
-			s, err := c.pickFrom(view, c.Keys.placed(b.wire[i-b.from]))
-			if err != nil {
-				return nil, err
+			var s *server
+			if s, unplaced = c.pickFrom(view, c.Keys.placed(b.wire[i-b.from])); unplaced == nil {
+				b.places[i] = b.partOf(s)
 			}
-			b.places[i] = b.partOf(s)
 		}
+	}
+	if unplaced != nil && n > 0 {
+		return nil, unplaced
 	}
 	b.from, b.to = 0, 0
 	return b, nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -104,6 +105,35 @@ func TestSeveralRoundsAreOneBatch(t *testing.T) {
 			}
 			slices.Sort(absent)
 			assert.True(t, slices.Equal(slices.Sorted(slices.Values(keys[:aRound+50])), absent))
+		})
+	}
+}
+
+// A key that is not legal is what the caller is told, in whatever round, and not
+// that there was no server for those before it.
+func TestAnIllegalKeyOfALaterRoundWithoutServers(t *testing.T) {
+	keys := manyKeys()
+	for name, selector := range map[string]memcache.ServerSelector{
+		"no servers":         new(memcache.ServerList),
+		"a selector's error": &foreignSelector{pick: func(string) (net.Addr, error) { return nil, errTest }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := memcache.NewFromSelector(selector)
+			_, unplaced := c.GetMulti(keys)
+			require.Error(t, unplaced)
+			assert.NotEqual(t, memcache.ErrMalformedKey, unplaced)
+			for _, at := range []int{0, aRound - 1, aRound, severalRounds - 1} {
+				bad := slices.Clone(keys)
+				bad[at] = "a key"
+				_, err := c.GetMulti(bad)
+				assert.Equal(t, memcache.ErrMalformedKey, err, at)
+				assert.Equal(t, memcache.ErrMalformedKey, c.DeleteMulti(bad), at)
+				p := c.Pipeline()
+				for _, key := range bad {
+					p.Touch(key, 60)
+				}
+				assert.Equal(t, memcache.ErrMalformedKey, p.Do(context.Background()), at)
+			}
 		})
 	}
 }
