@@ -36,11 +36,11 @@ import (
 // that are answered by such a promise fail with ErrInvalidationPending. A Delete
 // that succeeds is final: an older write of this client that may still be on its
 // way is waited for, for Client.Timeout at the most. So it is before a value is
-// stored or counted, which is not sent if that takes longer. That takes connections
-// with a method CloseWrite, or one NetConn that gives such a connection, as those
-// of packages net and crypto/tls have; what lies on others is taken to be over when
-// they are closed. Counters and the like are never deleted for a count that was
-// missed.
+// stored or counted, which is not sent if that takes longer. Either fails then as
+// any call that is out of time. That takes connections with a method CloseWrite, or
+// one NetConn that gives such a connection, as those of packages net and crypto/tls
+// have; what lies on others is taken to be over when they are closed. Counters and
+// the like are never deleted for a count that was missed.
 type FailoverSettings struct {
 	// Mode says who takes the operations of a server that is down. See
 	// FailoverMode.

@@ -31,3 +31,24 @@ func TestAStoreOfTheMomentOfReturnWaitsForOlderWrites(t *testing.T) {
 	assert.NoError(t, h.admit(context.Background(), link.Set, set))
 	require.NoError(t, c.Close())
 }
+
+// Whoever waits for older writes in vain is told why that ended: only a caller that
+// cancels is not out of time.
+func TestWhyTheWaitForOlderWritesEnded(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	late, stop := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	defer stop()
+	for name, tt := range map[string]struct {
+		ctx     context.Context
+		timeout bool
+	}{
+		"Timeout":      {context.Background(), true},
+		"a deadline":   {late, true},
+		"cancellation": {cancelled, false},
+	} {
+		err := older(tt.ctx)
+		assert.Equal(t, tt.timeout, timedOut(err), name)
+		assert.ErrorIs(t, err, errOlder, name)
+	}
+}

@@ -215,6 +215,7 @@ func TestADeleteThatAnOlderWriteMayUndo(t *testing.T) {
 					start := time.Now()
 					err := do(c)
 					requirePending(t, err)
+					requireWaited(t, err)
 					assert.NotErrorIs(t, err, memcache.ErrServerDown)
 					assert.LessOrEqual(t, time.Since(start), timeout)
 				}
@@ -230,6 +231,15 @@ func TestADeleteThatAnOlderWriteMayUndo(t *testing.T) {
 			})
 		})
 	}
+}
+
+// requireWaited checks that err says that time ran out, and what was waited for.
+func requireWaited(t *testing.T, err error) {
+	t.Helper()
+	var timeout net.Error
+	require.ErrorAs(t, err, &timeout)
+	assert.True(t, timeout.Timeout(), "%v", err)
+	assert.ErrorContains(t, err, "an older write may still be carried out")
 }
 
 // Whatever stores something that an older write could undo waits for that, too, and
@@ -261,6 +271,7 @@ func TestAStoreWaitsForOlderWrites(t *testing.T) {
 				var failed *memcache.OpError
 				require.ErrorAs(t, err, &failed)
 				assert.False(t, failed.OutcomeUnknown)
+				requireWaited(t, err)
 				assert.Equal(t, strings.HasPrefix(name, "Set"), errors.Is(err, memcache.ErrInvalidationPending))
 				assert.Equal(t, timeout, time.Since(start))
 				mustSet(t, c, "another", "is not concerned")

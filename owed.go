@@ -234,12 +234,12 @@ func (h *health) afterOlder(ctx context.Context, changes []link.Request) error {
 }
 
 // older is why a change fails that has waited for older writes until ctx ended, or
-// for Timeout.
+// for Timeout, which says that time ran out.
 func older(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), errOlder)
 	}
-	return errOlder
+	return fmt.Errorf("%w: %w", link.ErrNoProgress, errOlder)
 }
 
 // await waits until no older writes of keys are under way, for Timeout and until
@@ -332,17 +332,20 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 	if len(held) == 0 {
 		return reply, nil
 	}
-	if len(h.await(ctx, held)) == 0 {
+	why := errOlder
+	if len(h.await(ctx, held)) > 0 {
+		why = older(ctx)
+	} else {
 		t = s.ticket(asChanges(req))
 		again, err := s.link.Do(ctx, req)
 		if err != nil {
 			return reply, h.missed(err, asChanges(req))
 		}
-		if refused := refusal(&again); refused != nil {
-			h.owe(asChanges(req))
-			return reply, &owedError{refused}
-		}
-		if len(h.pay([]string{req.Key}, t)) == 0 {
+		refused := refusal(&again)
+		switch {
+		case refused != nil:
+			why = refused
+		case len(h.pay([]string{req.Key}, t)) == 0:
 			if reply.Status == link.Miss {
 				reply = again
 			}
@@ -350,7 +353,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 		}
 	}
 	h.owe(asChanges(req))
-	return reply, &owedError{older(ctx)}
+	return reply, &owedError{why}
 }
 
 // confirm is server.confirm for the deletes of share i.
@@ -386,14 +389,17 @@ func (b *batch) confirm(i int, t ticket) {
 	err := s.health.missed(again.Err, again.Reqs[len(again.Replies):])
 	for j := range again.Reqs {
 		key := again.Reqs[j].Key
-		switch {
-		case j >= len(again.Replies):
+		if j >= len(again.Replies) {
 			b.refuseKey(i, at[key], err)
-		case refusal(&again.Replies[j]) != nil:
+			continue
+		}
+		why := refusal(&again.Replies[j])
+		if why == nil && len(s.health.pay([]string{key}, t)) > 0 {
+			why = errOlder
+		}
+		if why != nil {
 			s.health.owe(again.Reqs[j : j+1])
-			b.refuseKey(i, at[key], &owedError{again.Replies[j].Err})
-		case len(s.health.pay([]string{key}, t)) > 0:
-			late = append(late, key)
+			b.refuseKey(i, at[key], &owedError{why})
 		}
 	}
 	for _, key := range late {
