@@ -403,15 +403,32 @@ func (b *batch) failed(list []Failure, outcomes bool) []Failure {
 		}
 		var failed link.Op
 		var err error
+		why := b.why(i)
 		for j := len(share.Replies); j < len(share.Keys)+len(share.Reqs); j++ {
 			op := b.operation(i, j)
-			if op != failed {
-				failed, err = op, s.failure(b.ctx, op, share.Err)
+			if op != failed || j == share.Sent {
+				failed, err = op, s.failure(b.ctx, op, why(j))
 			}
 			list = s.addFailure(list, err, op, b.key(i, j))
 		}
 	}
 	return list
+}
+
+// why returns a function that says why operation j of share i has no reply, and
+// whether it was sent; nil if all have one.
+func (b *batch) why(i int) func(j int) error {
+	sent, err := b.shares[i].Sent, b.shares[i].Err
+	if err == nil {
+		return nil
+	}
+	unsent := &unsentError{err}
+	return func(j int) error {
+		if j < sent {
+			return err
+		}
+		return unsent
+	}
 }
 
 // key returns the key of operation j of share i, as the caller gave it.
@@ -430,10 +447,10 @@ func (b *batch) operation(i, j int) link.Op {
 // the same way are one Failure.
 func (s *server) addFailure(list []Failure, err error, op link.Op, key string) []Failure {
 	name := s.addr.String()
-	same := func(f Failure) bool {
-		return f.Server == name && (f.Err == err || f.Err.Error() == err.Error())
+	at := slices.IndexFunc(list, func(f Failure) bool { return f.Server == name && f.Err == err })
+	if at < 0 {
+		at = slices.IndexFunc(list, func(f Failure) bool { return f.Server == name && f.Err.Error() == err.Error() })
 	}
-	at := slices.IndexFunc(list, same)
 	if at < 0 {
 		at = len(list)
 		list = append(list, Failure{Server: name, Err: err})

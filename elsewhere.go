@@ -76,13 +76,14 @@ func (b *batch) goOn(done func(share int) int) {
 // on. What stays has memory of its own: whoever reads from the lost connection
 // may still look at the old.
 func (b *batch) moveOn(i, done int) {
-	p, share := &b.parts[i], &b.shares[i]
-	keys, reqs := share.Keys, share.Reqs
+	p, share, why := &b.parts[i], &b.shares[i], b.why(i)
+	keys, reqs, sent := share.Keys, share.Reqs, share.Sent
+	share.Sent = min(sent, done)
 	share.Keys, share.Reqs = slices.Clone(keys[:min(done, len(keys))]), slices.Clone(reqs[:min(done, len(reqs))])
 	ops := p.ops[:done]
 	for j, op := range p.ops[done:] {
 		switch {
-		case b.goesOn(op, p.server, share.Err):
+		case b.goesOn(op, p.server, why(done+j)):
 			continue
 		case keys != nil:
 			share.Keys = append(share.Keys, keys[done+j])
@@ -90,6 +91,9 @@ func (b *batch) moveOn(i, done int) {
 			share.Reqs = append(share.Reqs, reqs[done+j])
 		}
 		ops = append(ops, op)
+		if done+j < sent {
+			share.Sent++
+		}
 	}
 	b.parts[i].ops = ops
 }

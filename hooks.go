@@ -175,7 +175,7 @@ func (b *batch) ended(watches []watch) {
 		// A share that was given up in the last moment may have all its replies.
 		share := &b.shares[i]
 		if n := len(share.Replies); share.Err != nil && n < len(share.Keys)+len(share.Reqs) {
-			w.result.Err = b.parts[i].server.failure(b.ctx, b.operation(i, n), share.Err)
+			w.result.Err = b.parts[i].server.failure(b.ctx, b.operation(i, n), b.why(i)(n))
 		}
 		if share.Ended.IsZero() { // it was not even asked
 			share.Ended = time.Now()

@@ -80,12 +80,12 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	for b.next() {
 		b.perform(ctx)
 		for i := range b.shares {
-			share := &b.shares[i]
+			share, why := &b.shares[i], b.why(i)
 			for j, at := range b.parts[i].ops {
 				if j < len(share.Replies) {
 					f.replies[at] = share.Replies[j]
 				} else {
-					f.replies[at] = link.Reply{Status: link.Refused, Err: share.Err}
+					f.replies[at] = link.Reply{Status: link.Refused, Err: why(j)}
 				}
 			}
 		}

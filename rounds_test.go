@@ -5,6 +5,7 @@ package memcache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,7 @@ import (
 )
 
 const (
+	aWindow       = 1000 // operations that a server is sent at a time
 	aRound        = 1 << 16
 	severalRounds = 2*aRound + 100 // operations
 )
@@ -178,11 +180,67 @@ func TestAServerThatIsLostInARoundIsNotAskedInTheNext(t *testing.T) {
 	assert.EqualValues(t, 2, dials.Load())
 
 	err = memcache.Ignore(c.DeleteMulti(keys), memcache.ErrCacheMiss)
-	requireLost(t, err, silent, groups[silent])
-	requirePending(t, err.(*memcache.MultiError).Failures[0].Err)
+	var failed *memcache.MultiError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, 2, len(failed.Failures))
+	requireLost(t, &memcache.MultiError{Failures: failed.Failures[:1]}, silent, groups[silent][:aWindow])
+	requireLost(t, &memcache.MultiError{Failures: failed.Failures[1:]}, silent, groups[silent][aWindow:])
+	for _, f := range failed.Failures {
+		requirePending(t, f.Err)
+	}
 	for _, h := range c.Health() {
 		if h.Server == silent {
 			assert.Equal(t, len(groups[silent]), h.Owed)
+		}
+	}
+}
+
+// Of what a server was not sent any more, in that round or in a later one, nobody
+// says that its outcome is unknown.
+func TestWhatALostServerWasNotSentIsKnown(t *testing.T) {
+	keys := manyKeys()
+	for name, server := range map[string]struct {
+		serve    func(c *fakeConn)
+		nonsense bool
+	}{
+		"hangs up":       {serve: func(c *fakeConn) { c.next() }},
+		"answers wildly": {serve: func(c *fakeConn) { c.next(); io.WriteString(c, "WHAT?\r\n"); io.Copy(io.Discard, c) }, nonsense: true},
+	} {
+		for name, do := range map[string]func(c *memcache.Client) error{
+			name + ", AddMulti": func(c *memcache.Client) error { return c.AddMulti(itemsOf(keys, 1)) },
+			name + ", Pipeline": func(c *memcache.Client) error {
+				p := c.Pipeline()
+				first, results := p.Increment("first", 1), make([]memcache.Result, len(keys))
+				for i, key := range keys {
+					results[i] = p.Touch(key, 60)
+				}
+				p.Do(context.Background())
+				_, err := first.Number()
+				failed := &memcache.MultiError{Failures: []memcache.Failure{{Err: err, Keys: []string{"first"}}}}
+				for i, r := range results {
+					failed.Failures = append(failed.Failures, memcache.Failure{Err: r.Err(), Keys: keys[i : i+1]})
+				}
+				return failed
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := metaClient(t, fakeServer(t, server.serve))
+				neverDown(c)
+				operations, unknown := 0, 0
+				var multi *memcache.MultiError
+				require.ErrorAs(t, do(c), &multi)
+				for _, f := range multi.Failures {
+					operations += len(f.Keys)
+					var failed *memcache.OpError
+					if !errors.As(f.Err, &failed) || failed.OutcomeUnknown { // a ProtocolError alone says so, too
+						unknown += len(f.Keys)
+					}
+					var nonsense *memcache.ProtocolError
+					require.Equal(t, server.nonsense, errors.As(f.Err, &nonsense), "the cause")
+				}
+				assert.GreaterOrEqual(t, operations, len(keys))
+				assert.Equal(t, aWindow, unknown)
+			})
 		}
 	}
 }
@@ -192,7 +250,7 @@ func requireLost(t *testing.T, err error, server string, keys []string) {
 	t.Helper()
 	var failed *memcache.MultiError
 	require.ErrorAs(t, err, &failed)
-	require.Len(t, failed.Failures, 1)
+	require.Equal(t, 1, len(failed.Failures))
 	assert.Equal(t, server, failed.Failures[0].Server)
 	assert.True(t, isTimeout(failed.Failures[0].Err), failed.Failures[0].Err)
 	require.True(t, slices.Equal(keys, failed.Failures[0].Keys))

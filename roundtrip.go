@@ -91,8 +91,11 @@ func (s *server) outcome(ctx context.Context, op link.Op, reply *link.Reply) err
 
 // failure turns an error of the link into the client's own.
 func (s *server) failure(ctx context.Context, op link.Op, err error) error {
-	if down, ok := err.(*downError); ok {
-		return &down.told[op]
+	switch err := err.(type) {
+	case *downError:
+		return &err.told[op]
+	case *unsentError:
+		return unsent(op, s.failure(ctx, op, err.error))
 	}
 	var (
 		refused  *link.ServerError
@@ -122,6 +125,26 @@ func (s *server) failure(ctx context.Context, op link.Op, err error) error {
 		err = owed.error
 	}
 	return &OpError{Op: op.String(), Server: name, Err: gaveUp(ctx, err), pending: pending}
+}
+
+// unsentError is why an operation of a batch has no reply of which nothing was
+// sent, when its server was lost by those before it.
+type unsentError struct{ error }
+
+// unsent returns err, by which the operations before op failed, as op is told: it
+// was certainly not carried out.
+func unsent(op link.Op, err error) error {
+	switch e := err.(type) {
+	case *OpError:
+		if e.OutcomeUnknown {
+			return &OpError{Op: e.Op, Server: e.Server, Err: e.Err, pending: e.pending}
+		}
+	case *ProtocolError:
+		if changes(op) {
+			return &OpError{Op: e.Op, Server: e.Server, Err: e, pending: e.pending}
+		}
+	}
+	return err
 }
 
 // changes reports whether op leaves a trace on the server.

@@ -2,6 +2,7 @@ package memcache_test
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -557,6 +558,46 @@ func TestConditionalFailover(t *testing.T) {
 		s.back(t, 1)
 		_, err = s.Increment(key, 1)
 		assert.Equal(t, memcache.ErrCacheMiss, err, "the home server does not count on from where it was")
+	})
+}
+
+// From a server that is lost in mid-batch whatever was not even sent goes on, and of
+// what was sent only what may be carried out twice.
+func TestABatchThatWasSentInPart(t *testing.T) {
+	onStage(t, 2, func(t *testing.T, s *stage) {
+		s.Failover.Mode, s.Failover.Conditional, s.Failover.SoftFailures = memcache.NextServer, true, 1
+		s.servers[1].Inject(memcachetest.Fault{Do: memcachetest.Reset()})
+		p := s.Pipeline()
+		var sets, adds []memcache.Result
+		for i := 0; len(adds) < aWindow; i++ {
+			key := fmt.Sprint("key:", i)
+			addr, err := s.list.PickServer(key)
+			require.NoError(t, err)
+			switch {
+			case addr.String() != s.servers[1].Addr():
+			case len(sets) == len(adds):
+				sets = append(sets, p.Set(&memcache.Item{Key: key}))
+			default:
+				adds = append(adds, p.Add(&memcache.Item{Key: key}))
+			}
+		}
+		errs := byKey(t, p.Do(context.Background()))
+		require.Equal(t, memcache.ServerDown, s.state(1))
+		require.Len(t, errs, aWindow/2)
+		for i := range adds {
+			require.NoError(t, sets[i].Err(), i)
+			err := adds[i].Err()
+			if i >= aWindow/2 {
+				require.NoError(t, err, i)
+				continue
+			}
+			var lost *memcache.OpError
+			require.ErrorAs(t, err, &lost, i)
+			require.True(t, lost.OutcomeUnknown, i)
+		}
+		for key, err := range errs {
+			require.ErrorContains(t, err, "outcome unknown", key)
+		}
 	})
 }
 

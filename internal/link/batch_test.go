@@ -270,6 +270,42 @@ func TestEndsOfShares(t *testing.T) {
 	})
 }
 
+// A share that is lost tells how much of it was sent.
+func TestHowMuchOfALostShareWasSent(t *testing.T) {
+	var reqs []Request
+	for _, key := range numbered(3*windowRequests + 1) {
+		reqs = append(reqs, Request{Op: Add, Key: key})
+	}
+	hangsUpAfter := func(n int) func(*peer) {
+		return func(p *peer) {
+			for range n {
+				p.say(p.next().answer())
+			}
+			p.next()
+		}
+	}
+	transports(t, func(t *testing.T, on onStage) {
+		for answers, sent := range map[int]int{
+			0: windowRequests, 5: windowRequests, windowRequests + 5: 2 * windowRequests, 3 * windowRequests: 3*windowRequests + 1,
+		} {
+			share := &Share{Link: on(t, time.Second, hangsUpAfter(answers)).Link, Reqs: reqs}
+			Gather(context.Background(), []*Share{share})
+			require.Error(t, share.Err, answers)
+			assert.Equal(t, sent, share.Sent, answers)
+			assert.LessOrEqual(t, len(share.Replies), answers)
+		}
+		whole := &Share{Link: on(t, time.Second, healthy).Link, Reqs: reqs}
+		Gather(context.Background(), []*Share{whole})
+		require.NoError(t, whole.Err)
+		assert.Equal(t, len(reqs), whole.Sent)
+	})
+	dead := newDialer(t, time.Second, func(context.Context) (net.Conn, error) { return nil, errRefusedDial })
+	share := &Share{Link: dead.Link, Reqs: reqs}
+	Gather(context.Background(), []*Share{share})
+	require.Error(t, share.Err)
+	assert.Zero(t, share.Sent)
+}
+
 // A server that reads nothing keeps no other one from being asked.
 func TestABlockedWriteKeepsNoOtherServerWaiting(t *testing.T) {
 	release, asked := make(chan struct{}), make(chan struct{})

@@ -20,6 +20,7 @@ type Share struct {
 	// rest has none. A reply that is refused by Err itself is none either.
 	Replies []Reply
 	Err     error
+	Sent    int // how many of them may have been sent: of those behind nothing was
 
 	// Timed has Gather set Ended: when the last reply was taken, or the share
 	// failed.
@@ -27,7 +28,7 @@ type Share struct {
 	Ended time.Time
 
 	buf     []Reply // Replies grows in it
-	sent    int     // requests sent, that is where the window ends
+	until   int     // where the window under way ends
 	conn    *conn
 	call    *call // the window under way
 	dial    *dialing
@@ -171,7 +172,7 @@ func (s *Share) start(ctx context.Context) {
 		}
 		switch err := s.Link.sendOn(ctx, c, s.call); err {
 		case nil:
-			s.conn = c
+			s.sentOn(c)
 			return
 		case errNotOpen:
 		case ErrUnsupported:
@@ -208,21 +209,21 @@ func (s *Share) next() {
 		s.end()
 		return
 	}
-	s.sent = min(from+windowRequests, s.len())
+	s.until = min(from+windowRequests, s.len())
 	bytes := 0
-	for i := from; i < min(s.sent, len(s.Reqs)); i++ {
+	for i := from; i < min(s.until, len(s.Reqs)); i++ {
 		if bytes += len(s.Reqs[i].Value); bytes > windowBytes {
-			s.sent = i + 1
+			s.until = i + 1
 		}
 	}
 	k := s.Link.newCall()
 	k.batch, k.exact, k.arena = true, s.exact, s.arena
 	if s.Reqs != nil {
-		k.reqs = s.Reqs[from:s.sent:s.sent]
+		k.reqs = s.Reqs[from:s.until:s.until]
 	} else {
-		k.keys = s.Keys[from:s.sent:s.sent]
+		k.keys = s.Keys[from:s.until:s.until]
 	}
-	k.replies = s.buf[from:s.sent:s.sent]
+	k.replies = s.buf[from:s.until:s.until]
 	s.call = k
 }
 
@@ -233,7 +234,7 @@ func (s *Share) send(ctx context.Context) {
 		c, err := s.Link.send(ctx, s.call)
 		switch err {
 		case nil:
-			s.conn = c
+			s.sentOn(c)
 			return
 		case ErrUnsupported:
 			s.cut()
@@ -243,13 +244,19 @@ func (s *Share) send(ctx context.Context) {
 	}
 }
 
+// sentOn notes that the window under way is on c.
+func (s *Share) sentOn(c *conn) {
+	s.conn = c
+	s.Sent = max(s.Sent, s.until) // when it was repeated, another protocol may have cut it short
+}
+
 // cut ends the window, of which nothing has been sent, before the first request
 // that the protocol cannot say. A request at its very beginning is refused, and
 // the window behind it begins.
 func (s *Share) cut() {
 	k := s.call
 	if n := k.sayable; n > 0 {
-		s.sent = len(s.Replies) + n
+		s.until = len(s.Replies) + n
 		k.reqs, k.keys, k.replies = k.reqs[:min(n, len(k.reqs))], k.keys[:min(n, len(k.keys))], k.replies[:n]
 		return
 	}
@@ -276,7 +283,7 @@ func (s *Share) await(ctx context.Context) {
 		k.doubt(s.Replies[window:], s.Err)
 	}
 	switch {
-	case err == nil && len(s.Replies) == s.sent:
+	case err == nil && len(s.Replies) == s.until:
 		if k.lines {
 			s.note(k)
 		}
