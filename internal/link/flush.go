@@ -54,15 +54,12 @@ func (c *conn) flush(ctx context.Context, me *turn) {
 		c.mu.Lock()
 		c.written += n
 		var next duty
-		var woken *turn
 		switch {
-		case err == nil:
+		case err == nil, err == errBlocked:
+			var woken *turn
 			next, woken = c.turns.wrote(me, n)
 			wake(woken)
-		case err == errBlocked:
-			next, woken = c.turns.wrote(me, n)
-			wake(woken)
-			if next == dutyFlush && c.turns.lend(me) {
+			if err == errBlocked && next == dutyFlush && c.turns.lend(me) {
 				next = dutyNone
 				go c.flush(context.Background(), &c.turns.spare)
 			}
