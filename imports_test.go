@@ -36,9 +36,10 @@ var mayImport = map[string][]string{
 	"memcachetest": {},
 
 	// Tests alone.
-	"internal/codectest": {"meta", "classic", "binary"},
-	"internal/duplex":    {},
-	"internal/outage":    {".", "ring"},
+	"internal/codectest":  {"meta", "classic", "binary"},
+	"internal/duplex":     {},
+	"internal/fakeserver": {},
+	"internal/outage":     {".", "ring"},
 
 	// Not part of the library.
 	"demo":                {".", "ring", "memcachetest", "internal/realserver"},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 // testsMayImport is what test files may import on top of that and of the package
 // that they test.
 var testsMayImport = []string{
-	"memcachetest", "internal/realserver", "internal/transcript", "internal/duplex",
+	"memcachetest", "internal/realserver", "internal/transcript", "internal/duplex", "internal/fakeserver",
 	"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "go.uber.org/goleak",
 }
 

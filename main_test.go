@@ -12,7 +12,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 	"github.com/vaquero-cache/memcache/internal/realserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
@@ -114,41 +114,11 @@ func deadAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// fakeServer serves each connection with serve, and closes it when that returns.
-// At the end of the test it closes all.
+// fakeServer is fakeserver.Start for a script that reads requests.
 func fakeServer(t testing.TB, serve func(c *fakeConn)) (address string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		open []net.Conn
-	)
-	wg.Go(func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, nc)
-			mu.Unlock()
-			wg.Go(func() {
-				defer nc.Close()
-				serve(&fakeConn{Conn: nc, r: bufio.NewReader(nc)})
-			})
-		}
+	return fakeserver.Start(t, func(nc *net.TCPConn) {
+		serve(&fakeConn{Conn: nc, r: bufio.NewReader(nc)})
 	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for _, nc := range open {
-			nc.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return l.Addr().String()
 }
 
 // fakeConn is a connection of a fakeServer.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 )
 
 // This file holds the ways in which a reply could reach a caller it is not
@@ -552,7 +554,7 @@ func TestEndlessStatistics(t *testing.T) {
 // the keys. Their keys say where they belong.
 func TestBatchFromAProxyInAnotherOrder(t *testing.T) {
 	large := stamp("b", directSize+10)
-	address := scripted(t, func(c net.Conn) {
+	address := fakeserver.Start(t, func(c *net.TCPConn) {
 		lines := bufio.NewScanner(c)
 		for lines.Scan() {
 			fmt.Fprintf(c, "VALUE d 0 1 4\r\nD\r\nVALUE b 7 %d 2\r\n%s\r\nVALUE e 0 0 5\r\n\r\nVALUE a 0 1 1\r\nA\r\nEND\r\n", len(large), large)
@@ -572,7 +574,7 @@ func TestBatchFromAProxyInAnotherOrder(t *testing.T) {
 
 	// What was not asked for, or came before, is still no reply.
 	for _, wrong := range []string{"VALUE x 0 1 1\r\nX\r\n", "VALUE a 0 1 1\r\nA\r\nVALUE a 0 1 1\r\nA\r\n"} {
-		address := scripted(t, func(c net.Conn) {
+		address := fakeserver.Start(t, func(c *net.TCPConn) {
 			bufio.NewReader(c).ReadString('\n')
 			fmt.Fprint(c, "VALUE b 0 1 1\r\nB\r\n"+wrong+"END\r\n")
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
 
@@ -213,27 +214,9 @@ func TestDeadServerFailsFast(t *testing.T) {
 	wg.Wait()
 }
 
-// scripted accepts connections and serves each with serve.
-func scripted(t *testing.T, serve func(net.Conn)) (address string) {
-	s, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := s.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { serve(c); c.Close() })
-		}
-	})
-	t.Cleanup(func() { s.Close(); wg.Wait() })
-	return s.Addr().String()
-}
-
 func TestSilentServerIsGivenUp(t *testing.T) {
 	var closed atomic.Int32
-	address := scripted(t, func(c net.Conn) {
+	address := fakeserver.Start(t, func(c *net.TCPConn) {
 		b := make([]byte, 1000)
 		for {
 			if _, err := c.Read(b); err != nil {
@@ -259,7 +242,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 
 func TestCancelReturnsAtOnceAndCostsNobodyElse(t *testing.T) {
 	release := make(chan struct{})
-	address := scripted(t, func(c net.Conn) {
+	address := fakeserver.Start(t, func(c *net.TCPConn) {
 		lines := bufio.NewScanner(c)
 		for lines.Scan() {
 			<-release

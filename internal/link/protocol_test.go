@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
 
@@ -100,7 +101,7 @@ func TestAutoChoosesByVersionAndBarrier(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			address := scripted(t, func(c net.Conn) {
+			address := fakeserver.Start(t, func(c *net.TCPConn) {
 				lines := bufio.NewScanner(c)
 				for lines.Scan() {
 					answer := row.answer(lines.Text())
@@ -126,7 +127,7 @@ func TestAutoChoosesByVersionAndBarrier(t *testing.T) {
 // been replaced by an older one.
 func TestAutoAsksEachConnection(t *testing.T) {
 	var old atomic.Bool
-	address := scripted(t, func(c net.Conn) {
+	address := fakeserver.Start(t, func(c *net.TCPConn) {
 		lines := bufio.NewScanner(c)
 		for lines.Scan() {
 			switch word, _, _ := strings.Cut(lines.Text(), " "); {

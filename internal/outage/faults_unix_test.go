@@ -6,10 +6,13 @@ package outage
 // server is down or not, and that it comes back.
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 	"github.com/vaquero-cache/memcache/internal/realserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
@@ -162,7 +166,7 @@ func TestHalfCloses(t *testing.T) {
 func TestResetInMidValue(t *testing.T) {
 	t.Parallel()
 	var healthy atomic.Bool
-	address := listen(t, func(c *net.TCPConn) {
+	address := fakeserver.Start(t, func(c *net.TCPConn) {
 		if healthy.Load() {
 			return
 		}
@@ -183,6 +187,17 @@ func TestResetInMidValue(t *testing.T) {
 	s := newSubject(t, address)
 	s.goesDown("key", address)
 	s.staysDown("key", address)
+}
+
+// requests are the words of the lines that c sends.
+func requests(c net.Conn) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			if words := strings.Fields(lines.Text()); len(words) > 0 && !yield(words) {
+				return
+			}
+		}
+	}
 }
 
 // A server that goes and comes all the time changes its state ever more seldom.
@@ -231,7 +246,7 @@ func TestCrowdBeforeADeadServer(t *testing.T) {
 			return address
 		},
 		"silence": func(t *testing.T) string {
-			return listen(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) })
+			return fakeserver.Start(t, func(c *net.TCPConn) { io.Copy(io.Discard, c) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

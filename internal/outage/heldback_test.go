@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vaquero-cache/memcache"
+	"github.com/vaquero-cache/memcache/internal/fakeserver"
 	"github.com/vaquero-cache/memcache/memcachetest"
 )
 
@@ -66,7 +67,7 @@ func (g *gate) pass() {
 
 func newPath(t *testing.T, target string) *path {
 	p := &path{}
-	p.address = listen(t, func(client *net.TCPConn) {
+	p.address = fakeserver.Start(t, func(client *net.TCPConn) {
 		server, err := net.Dial("tcp", target)
 		if err != nil {
 			return
