@@ -274,9 +274,7 @@ func (h *health) answered() {
 // batch it is asked once for all, changes being those of its requests that may
 // leave something owed. The first call after the pause starts the keeper.
 func (h *health) admit(ctx context.Context, op link.Op, changes []link.Request) error {
-	if h.client.clock() >= h.due.Load() {
-		h.wake()
-	}
+	h.called()
 	word := h.word.Load()
 	if word&wordRefuses != 0 && (word&wordKept == 0 || keyed(op)) {
 		if refused := h.refuse(changes); refused != nil {

@@ -28,6 +28,13 @@ const probeKey = "vaquero:probe"
 // stays owed something.
 const maxTries = 3
 
+// called has a call start the keeper, if it is due.
+func (h *health) called() {
+	if h.client.clock() >= h.due.Load() {
+		h.wake()
+	}
+}
+
 // wake starts the keeper, unless it runs or is not due.
 func (h *health) wake() {
 	h.mu.Lock()

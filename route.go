@@ -83,9 +83,7 @@ func (h *health) refuses() bool { return h.word.Load()&wordRefuses != 0 }
 // given it with its expiration bounded. blind is set for a read that must be a
 // miss.
 func (c *Client) instead(v *view, home *server, key string, req *link.Request) (s *server, blind bool) {
-	if c.clock() >= home.health.due.Load() {
-		home.health.wake() // no call may ask home itself any more
-	}
+	home.health.called() // no call may ask home itself any more
 	p := c.Failover.policyOf(req.Op)
 	if p == stays || !c.mayFailOver(v) {
 		return home, false
@@ -96,6 +94,7 @@ func (c *Client) instead(v *view, home *server, key string, req *link.Request) (
 			return home, true
 		}
 		if t.health.refuses() {
+			t.health.called() // one of a gutter has no calls of its own
 			if p == writes {
 				t.health.refuse(change) // it may hold what it was given before
 			} else if t.health.outdated() { // and the next one what it was given in this one's place

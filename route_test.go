@@ -601,15 +601,20 @@ func TestABatchThatWasSentInPart(t *testing.T) {
 	})
 }
 
+// digGutter gives the client a gutter of one server, the last of s.servers.
+func (s *stage) digGutter(t testing.TB) {
+	gutter := memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})
+	list := new(memcache.ServerList)
+	require.NoError(t, list.SetServers(gutter.Addr()))
+	s.Failover = memcache.FailoverSettings{Mode: memcache.Gutter, Gutter: list, MaxTTL: 10 * time.Second}
+	s.servers = append(s.servers, gutter)
+	s.others = memcachetest.Servers{gutter}
+}
+
 // The gutter takes over the keys of any server.
 func TestGutter(t *testing.T) {
 	onStage(t, 2, func(t *testing.T, s *stage) {
-		gutter := memcachetest.NewServer(t, memcachetest.Config{Network: memcachetest.NetworkPipe})
-		list := new(memcache.ServerList)
-		require.NoError(t, list.SetServers(gutter.Addr()))
-		s.Failover = memcache.FailoverSettings{Mode: memcache.Gutter, Gutter: list, MaxTTL: 10 * time.Second}
-		s.servers = append(s.servers, gutter)
-		s.others = memcachetest.Servers{gutter}
+		s.digGutter(t)
 		keys := []string{s.key(t, 0), s.key(t, 1)}
 		for _, key := range keys {
 			mustSet(t, s.Client, key, "old")
@@ -633,4 +638,49 @@ func TestGutter(t *testing.T) {
 		assert.Equal(t, memcache.ErrCacheMiss, s.get(keys[1]))
 		synctest.Wait()
 	})
+}
+
+// A gutter that was down is found back by the calls that it is to take over,
+// whatever they are: no other calls go there. Until then they fail as without it.
+func TestAGutterThatWasDown(t *testing.T) {
+	for name, do := range map[string]func(c *memcache.Client, key string) error{
+		"Get": func(c *memcache.Client, key string) error { _, err := c.Get(key); return err },
+		"Set": func(c *memcache.Client, key string) error { return c.Set(&memcache.Item{Key: key}) },
+		"GetMulti": func(c *memcache.Client, key string) error {
+			_, err := c.GetMulti([]string{key})
+			return err
+		},
+		"SetMulti": func(c *memcache.Client, key string) error { return c.SetMulti([]*memcache.Item{{Key: key}}) },
+	} {
+		for _, calm := range []time.Duration{0, time.Hour} { // in which no call is made
+			t.Run(fmt.Sprint(name, " after ", calm), func(t *testing.T) {
+				onStage(t, 2, func(t *testing.T, s *stage) {
+					s.digGutter(t)
+					key, gutter := s.key(t, 1), s.servers[2]
+					s.stop1(t)
+					gutter.Stop()
+					time.Sleep(time.Second)
+					require.Error(t, s.get(key))
+					require.Equal(t, memcache.ServerDown, s.state(2))
+					require.NoError(t, gutter.RestartWarm())
+					if calm > 0 {
+						s.back(t, 1)
+						time.Sleep(calm)
+						s.servers[1].Stop()
+						time.Sleep(time.Second)
+					}
+					start := time.Now()
+					for s.state(2) != memcache.ServerUp {
+						require.Less(t, time.Since(start), time.Second, "twice the mean pause before a probe")
+						require.ErrorIs(t, do(s.Client, key), syscall.ECONNREFUSED, "why the home server fails its calls")
+						time.Sleep(10 * time.Millisecond)
+					}
+					assert.NoError(t, memcache.Ignore(do(s.Client, key), memcache.ErrCacheMiss))
+					if calm > 0 {
+						assert.Less(t, time.Since(start), 50*time.Millisecond, "it has been due for long")
+					}
+				})
+			})
+		}
+	}
 }
