@@ -120,7 +120,7 @@ func (s *subject) mustSet(key, value string) {
 	until(s, "stored", func() bool {
 		err := s.Set(&memcache.Item{Key: key, Value: []byte(value)})
 		for _, h := range s.Health() {
-			if err != nil && h.Owed > 0 {
+			if err != nil && h.Owed > 0 && h.State == memcache.ServerUp {
 				s.settles(key, h.Server) // or the value would be deleted after all
 			}
 		}
