@@ -140,6 +140,16 @@ func (s *subject) mustGet(key, value string) {
 	})
 }
 
+// mustMiss reads a key that no server may show.
+func (s *subject) mustMiss(key string) {
+	s.Helper()
+	until(s, "read", func() bool {
+		item, err := s.Get(key)
+		require.Nil(s, item)
+		return err == memcache.ErrCacheMiss
+	})
+}
+
 // settles makes calls until nothing is owed to the server of key.
 func (s *subject) settles(key, address string) {
 	s.Helper()
