@@ -15,15 +15,15 @@ import (
 	"github.com/vaquero-cache/memcache/ring"
 )
 
-// circle is servers on a ring, and a key of each.
+// circle is servers on a ring.
 type circle struct {
 	*subject
 	servers []*memcachetest.Server
-	keys    []string
 }
 
 func newCircle(t *testing.T, n int, failover memcache.FailoverSettings) *circle {
-	c := &circle{keys: make([]string, n)}
+	c := new(circle)
+	keys := make([]string, n)
 	var servers []memcache.Server
 	for range n {
 		server := memcachetest.NewServer(t)
@@ -37,8 +37,8 @@ func newCircle(t *testing.T, n int, failover memcache.FailoverSettings) *circle 
 		addr, err := list.PickServer(key)
 		require.NoError(t, err)
 		for home, server := range c.servers {
-			if server.Addr() == addr.String() && c.keys[home] == "" {
-				c.keys[home] = key
+			if server.Addr() == addr.String() && keys[home] == "" {
+				keys[home] = key
 				found++
 			}
 		}
@@ -46,6 +46,7 @@ func newCircle(t *testing.T, n int, failover memcache.FailoverSettings) *circle 
 	client := memcache.NewFromSelector(list)
 	client.Failover = failover
 	c.subject = watching(t, client)
+	c.keys = keys
 	return c
 }
 
