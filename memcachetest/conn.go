@@ -17,7 +17,8 @@ const (
 	flushAbove = 64 << 10 // bytes of replies held back at most
 
 	// requestsPerTurn is the number of requests after which replies are written even
-	// if more requests are waiting: memcached -R.
+	// if more requests are waiting: memcached -R. A turn that begins with new input
+	// has one more.
 	requestsPerTurn = 20
 )
 
@@ -35,6 +36,7 @@ type conn struct {
 	out     []byte // unwritten replies; out[start:] is that of the current command
 	start   int
 	batch   batch
+	turn    int      // requests to come until replies are written in any case
 	line    []byte   // the command line, without its end
 	lineLen int      // its length with its end
 	tokens  [][]byte // point into line
@@ -79,14 +81,18 @@ func (c *conn) serve() {
 	if c.srv.cfg.SASLUsers != nil || c.srv.cfg.Users == nil && c.in[c.rpos] == magicRequest {
 		next = c.binaryCommand
 	}
-	for n := 1; !c.closing && next(); n++ {
+	for !c.closing && next() {
 		c.settle()
 		c.start = len(c.out)
-		if c.urgent || n%requestsPerTurn == 0 || len(c.out) >= flushAbove {
+		c.turn--
+		if c.urgent || c.turn == 0 || len(c.out) >= flushAbove {
 			c.urgent = false
 			if !c.flush() {
 				return
 			}
+		}
+		if c.turn == 0 {
+			c.turn = requestsPerTurn
 		}
 	}
 	c.flush()
@@ -137,6 +143,7 @@ func (c *conn) fill() bool {
 	}
 	n, err := c.nc.Read(c.in[c.wpos:])
 	c.wpos += n
+	c.turn = requestsPerTurn + 1
 	c.srv.traffic.read.Add(int64(n))
 	return n > 0 || err == nil
 }

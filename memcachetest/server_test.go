@@ -358,3 +358,16 @@ func BenchmarkGet(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "gets/s")
 }
+
+// A reply holds its item until it is sent, and decr then stores another item: the
+// number is not padded. Replies are sent after 21 requests that came together, and
+// then after each 20.
+func TestReplyHoldsItsItemForATurn(t *testing.T) {
+	for earlier, want := range map[int]string{0: "5", 19: "5", 20: "5 ", 21: "5", 39: "5", 40: "5 "} {
+		c := dial(t, NewServer(t))
+		c.send("set a 0 0 2\r\n10\r\n")
+		c.want("STORED\r\n")
+		c.send(strings.Repeat("mg x\r\n", earlier) + "get a\r\ndecr a 5\r\nget a\r\n")
+		c.want(strings.Repeat("EN\r\n", earlier) + fmt.Sprintf("VALUE a 0 2\r\n10\r\nEND\r\n5\r\nVALUE a 0 %d\r\n%s\r\nEND\r\n", len(want), want))
+	}
+}
