@@ -30,7 +30,7 @@ const (
 	// diffCommands names the variable with the number of commands to compare; unset
 	// means as many as diffTime allows.
 	diffCommands = "MEMCACHE_DIFF_COMMANDS"
-	diffTime     = 3500 * time.Millisecond
+	diffTime     = 1750 * time.Millisecond
 	diffSeed     = "MEMCACHE_DIFF_SEED"
 	maxReports   = 10
 )
