@@ -97,6 +97,7 @@ var consumers = []consumer{
 }
 
 func TestConsumersOfGomemcache(t *testing.T) {
+	t.Parallel()
 	if underRace {
 		t.Skip("the packages are programs of their own, which the race detector does not see")
 	}

@@ -19,6 +19,7 @@ import (
 // TestGomemcacheOnTheEmbeddedServer runs gomemcache's test of a server on localhost,
 // which is here the embedded one, with each set of answers it can give.
 func TestGomemcacheOnTheEmbeddedServer(t *testing.T) {
+	t.Parallel()
 	source := fetch(t, gomemcache, gomemcacheVersion)
 	for _, version := range recordedVersions {
 		t.Run(version, func(t *testing.T) {

@@ -44,6 +44,7 @@ var leftOut = map[string]string{
 var mustPass = []string{"TestLocalhost", "TestUnixSocket", "TestFakeServer"}
 
 func TestGomemcachesOwnTests(t *testing.T) {
+	t.Parallel()
 	source := fetch(t, gomemcache, gomemcacheVersion)
 	for name, why := range leftOut {
 		t.Run(name, func(t *testing.T) { t.Skip("left out:", why) })

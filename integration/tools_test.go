@@ -65,6 +65,7 @@ func memccapable(t *testing.T, s server, protocol string) (passed, failed []stri
 // ERROR for a delete without a key, which 1.6.45 no longer says; there the embedded
 // server must fail where the real one fails.
 func TestMemccapable(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"-a", "-b"} {
 		t.Run(protocol, func(t *testing.T) {
 			old := memcachetest.NewServer(t, memcachetest.Config{Version: "1.6.18"})
