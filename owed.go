@@ -332,7 +332,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 	if len(held) == 0 {
 		return reply, nil
 	}
-	why := errOlder
+	var why error
 	if len(h.await(ctx, held)) > 0 {
 		why = older(ctx)
 	} else {
@@ -341,11 +341,7 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 		if err != nil {
 			return reply, h.missed(err, asChanges(req))
 		}
-		refused := refusal(&again)
-		switch {
-		case refused != nil:
-			why = refused
-		case len(h.pay([]string{req.Key}, t)) == 0:
+		if why = h.repeated(req.Key, &again, t); why == nil {
 			if reply.Status == link.Miss {
 				reply = again
 			}
@@ -354,6 +350,18 @@ func (s *server) confirm(ctx context.Context, req *link.Request, reply link.Repl
 	}
 	h.owe(asChanges(req))
 	return reply, &owedError{why}
+}
+
+// repeated returns why a delete of key that was repeated by a request with the
+// given ticket is not the last word, nil if it is.
+func (h *health) repeated(key string, reply *link.Reply, t ticket) error {
+	if refused := refusal(reply); refused != nil {
+		return refused
+	}
+	if len(h.pay([]string{key}, t)) > 0 {
+		return errOlder
+	}
+	return nil
 }
 
 // confirm is server.confirm for the deletes of share i.
@@ -393,11 +401,7 @@ func (b *batch) confirm(i int, t ticket) {
 			b.refuseKey(i, at[key], err)
 			continue
 		}
-		why := refusal(&again.Replies[j])
-		if why == nil && len(s.health.pay([]string{key}, t)) > 0 {
-			why = errOlder
-		}
-		if why != nil {
+		if why := s.health.repeated(key, &again.Replies[j], t); why != nil {
 			s.health.owe(again.Reqs[j : j+1])
 			b.refuseKey(i, at[key], &owedError{why})
 		}
