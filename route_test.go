@@ -249,10 +249,7 @@ func (s *stage) stop1(t testing.TB) {
 // What others were given in one outage is not read in the next.
 func TestTheNextOutageDoesNotReadTheLast(t *testing.T) {
 	onStage(t, 4, func(t *testing.T, s *stage) {
-		s.Failover.Mode = memcache.NextServer
-		key := s.key(t, 1)
-		s.stop1(t)
-		mustSet(t, s.Client, key, "of the first outage")
+		key := s.takenOver(t, "of the first outage")
 		s.back(t, 1)
 		returned := time.Now()
 		mustSet(t, s.Client, key, "newer")
@@ -292,10 +289,7 @@ func TestABatchThatFindsTheNextOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, 4, func(t *testing.T, s *stage) {
-				s.Failover.Mode = memcache.NextServer
-				key := s.key(t, 1)
-				s.stop1(t)
-				mustSet(t, s.Client, key, "of the first outage")
+				key := s.takenOver(t, "of the first outage")
 				s.back(t, 1)
 				require.Equal(t, memcache.ErrCacheMiss, s.Delete(key))
 				s.servers[1].Stop()
@@ -305,6 +299,16 @@ func TestABatchThatFindsTheNextOutage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// takenOver stops server 1 and returns a key of it, for which another one has taken
+// value in its place.
+func (s *stage) takenOver(t testing.TB, value string) (key string) {
+	s.Failover.Mode = memcache.NextServer
+	key = s.key(t, 1)
+	s.stop1(t)
+	mustSet(t, s.Client, key, value)
+	return key
 }
 
 // holder is the server that was given key in the place of server 1.
@@ -321,10 +325,7 @@ func (s *stage) holder(t testing.TB, key string) int {
 // A server that was passed over does not serve what it was given before.
 func TestAServerThatWasPassedOver(t *testing.T) {
 	onStage(t, 4, func(t *testing.T, s *stage) {
-		s.Failover.Mode = memcache.NextServer
-		key := s.key(t, 1)
-		s.stop1(t)
-		mustSet(t, s.Client, key, "first")
+		key := s.takenOver(t, "first")
 		holder := s.holder(t, key)
 		s.servers[holder].Stop()
 		time.Sleep(time.Second)
@@ -385,10 +386,7 @@ func TestDeletesElsewhereThatTheContextCutsShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, 4, func(t *testing.T, s *stage) {
-				s.Failover.Mode = memcache.NextServer
-				lost := s.key(t, 1)
-				s.stop1(t)
-				mustSet(t, s.Client, lost, "old")
+				lost := s.takenOver(t, "old")
 				slow := 0
 				if s.holder(t, lost) == slow {
 					slow = 2
@@ -418,10 +416,7 @@ func TestADeleteThatIsRefusedElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, 4, func(t *testing.T, s *stage) {
-				s.Failover.Mode = memcache.NextServer
-				key := s.key(t, 1)
-				s.stop1(t)
-				mustSet(t, s.Client, key, "old")
+				key := s.takenOver(t, "old")
 				holder := s.holder(t, key)
 				s.servers[holder].Inject(memcachetest.Fault{Command: "md", Do: memcachetest.OutOfMemory()})
 				requirePending(t, do(s.Client, key))
