@@ -180,7 +180,7 @@ func (l *Link) do(ctx context.Context, k *call) (*call, error) {
 
 // send submits k on a connection that is open, and flushes if that is k's part.
 func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
-	for tries := 1; ; tries++ {
+	for tries := 1; ; {
 		c, err := l.connect(ctx)
 		if err != nil {
 			return nil, err
@@ -188,8 +188,12 @@ func (l *Link) send(ctx context.Context, k *call) (*conn, error) {
 		if err := l.sendOn(ctx, c, k); err != errNotOpen {
 			return c, err
 		}
-		if tries == maxTries+len(l.current)-1 {
-			return nil, &LostError{Err: c.err} // it is closed: err does not change any more
+		switch err := c.err; { // it is closed: that does not change any more
+		case err == ErrClosed: // by us: it was retired, and others have had their answers on it
+		case tries == maxTries+len(l.current)-1:
+			return nil, &LostError{Err: err}
+		default:
+			tries++
 		}
 	}
 }
