@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -175,31 +176,39 @@ func (c *conn) bury() {
 	l.mu.Unlock()
 }
 
-// Settle reads on where a lost connection had not come to its end within
-// Timeout, for as long once more.
+// Settle reads lost connections on that have not come to their end, for Timeout
+// at the most. Those that are about to be parked are among them.
 func (l *Link) Settle(ctx context.Context) {
-	var done []chan struct{}
+	ctx, stop := context.WithTimeout(ctx, l.cfg.Timeout())
+	defer stop()
+	var settling sync.WaitGroup
 	for _, c := range l.all() {
 		c.mu.Lock()
-		parked := c.parked
-		c.parked = false
+		fenced := c.fenced
 		c.mu.Unlock()
-		if !parked {
-			continue
+		if fenced {
+			settling.Go(func() { c.settle(ctx) })
 		}
-		ended := make(chan struct{})
-		done = append(done, ended)
-		go func() {
-			defer close(ended)
-			if !c.drain(ctx) {
-				c.park()
-				return
-			}
-			c.wire.abort()
-			c.bury()
-		}()
 	}
-	for _, ended := range done {
-		<-ended
+	settling.Wait()
+}
+
+func (c *conn) settle(ctx context.Context) {
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+		return
+	}
+	c.mu.Lock()
+	parked := c.parked
+	c.parked = false
+	c.mu.Unlock()
+	switch {
+	case !parked: // it is over, or another reads it on
+	case c.drain(ctx):
+		c.wire.abort()
+		c.bury()
+	default:
+		c.park()
 	}
 }

@@ -112,6 +112,23 @@ func TestAWriteOnALostConnectionIsWaitedFor(t *testing.T) {
 	}
 }
 
+// Who waits for a write is not left alone when the connection's own time ends
+// while he does.
+func TestSettleBeforeAConnectionIsParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resume := make(chan struct{})
+		s := onDuplex(t, limit, stopped(resume, new(atomic.Int32)))
+		d := s.note()
+		require.ErrorIs(t, s.set(context.Background(), "k"), ErrNoProgress)
+		time.Sleep(limit / 2)
+		start := time.Now()
+		time.AfterFunc(limit*3/4, func() { close(resume) })
+		s.Settle(context.Background())
+		assert.Equal(t, limit*3/4, time.Since(start))
+		assert.EqualValues(t, 1, d.settled.Load())
+	})
+}
+
 // Close gives the writes under way the time of a fence, once, and what has not
 // come to its end by then is not over.
 func TestCloseHeedsAFence(t *testing.T) {
