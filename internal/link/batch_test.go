@@ -243,10 +243,11 @@ func TestEndsOfShares(t *testing.T) {
 			}
 		}
 		quick, slow := onPipe(t, time.Second, after(100*time.Millisecond)), onPipe(t, time.Second, after(300*time.Millisecond))
+		unseen := onPipe(t, time.Second, after(100*time.Millisecond))
 		stopped := onPipe(t, time.Second, silent)
 		dead := newDialer(t, time.Second, func(context.Context) (net.Conn, error) { return nil, errRefusedDial })
 		var shares []*Share
-		for _, l := range []*Link{dead.Link, quick.Link, slow.Link, stopped.Link, quick.Link} {
+		for _, l := range []*Link{dead.Link, quick.Link, slow.Link, stopped.Link, unseen.Link} {
 			shares = append(shares, &Share{Link: l, Keys: []string{"a"}, Timed: true})
 		}
 		start := time.Now()

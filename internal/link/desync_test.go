@@ -42,15 +42,17 @@ func TestHalfValueClosesTheConnection(t *testing.T) {
 
 func TestLateReplyGoesToNobody(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
+		givenUp := make(chan struct{})
 		s := on(t, time.Second, func(p *peer) {
 			late := p.next().answer()
-			time.Sleep(40 * time.Millisecond)
+			<-givenUp
 			p.say(late)
 			p.serve()
 		})
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		_, err := s.getCtx(ctx, "a")
+		close(givenUp)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		s.wantValue(t, "b")
 		assert.EqualValues(t, 1, s.dials.Load(), "the connection lives on")
