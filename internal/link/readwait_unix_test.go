@@ -69,7 +69,7 @@ func TestAReadThatYieldsTakesWhatCameMeanwhile(t *testing.T) {
 			return false
 		}
 		require.NoError(t, w.sock.inErr)
-		return "x" == string(b[:w.sock.inLen])
+		return string(b[:w.sock.inLen]) == "x"
 	})
 }
 
