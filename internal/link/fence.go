@@ -132,7 +132,7 @@ func (c *conn) shut() bool {
 	c.socket().SetDeadline(longAgo) // whoever reads or writes finds that c has closed
 	c.filling.Wait()
 	if goodbye, ok := c.wire.Conn.(interface{ CloseWrite() error }); ok && c.wire.tls {
-		enough := time.AfterFunc(c.link.cfg.Timeout(), func() { c.socket().SetDeadline(longAgo) })
+		enough := time.AfterFunc(c.link.cfg.Timeout(), func() { c.socket().SetWriteDeadline(longAgo) })
 		goodbye.CloseWrite() // close_notify, for which crypto/tls has five seconds
 		enough.Stop()
 	}
@@ -144,7 +144,16 @@ func (c *conn) shut() bool {
 func (c *conn) drain(ctx context.Context) bool {
 	nc := c.socket()
 	nc.SetReadDeadline(time.Now().Add(c.link.cfg.Timeout()))
-	defer context.AfterFunc(ctx, func() { nc.SetReadDeadline(longAgo) })()
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		nc.SetReadDeadline(longAgo)
+		close(interrupted)
+	})
+	defer func() {
+		if !stop() { // no later drain shall be hit
+			<-interrupted
+		}
+	}()
 	buf := make([]byte, drainBuffer)
 	for read := 0; read < drainBytes; {
 		n, err := nc.Read(buf)

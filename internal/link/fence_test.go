@@ -193,6 +193,41 @@ func TestSettleIsBoundedByItsContext(t *testing.T) {
 	})
 }
 
+// hesitant takes long to end reads, and ends those that have begun meanwhile, too.
+type hesitant struct{ net.Conn }
+
+func (c hesitant) SetReadDeadline(at time.Time) error {
+	if at.Equal(longAgo) {
+		c.Conn.SetReadDeadline(at)
+		time.Sleep(limit / 10)
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+func (c hesitant) CloseWrite() error { return c.Conn.(interface{ CloseWrite() error }).CloseWrite() }
+
+// What ends one Settle does not end the next.
+func TestSettleBehindAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resume := make(chan struct{})
+		s := onDuplex(t, limit, stopped(resume, new(atomic.Int32)))
+		dial := s.cfg.Dial
+		s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
+			nc, err := dial(ctx)
+			return hesitant{nc}, err
+		}
+		d := s.note()
+		require.Error(t, s.set(context.Background(), "k"))
+		time.Sleep(2 * limit)
+		ctx, cancel := context.WithTimeout(context.Background(), limit/10)
+		defer cancel()
+		s.Settle(ctx)
+		time.AfterFunc(limit/2, func() { close(resume) })
+		s.Settle(context.Background())
+		assert.EqualValues(t, 1, d.settled.Load())
+	})
+}
+
 // A server that sends without end is not read without end.
 func TestADrainIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
