@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +25,15 @@ func TestFailedWriteWakesEverybody(t *testing.T) {
 		for _, cancellable := range []bool{false, true} { // true: on a pipe a helper writes
 			release := make(chan struct{})
 			s := on(t, time.Minute, stuck(release))
-			s.cfg.WriteTimeout = func() time.Duration { return 100 * time.Millisecond }
+			t.Cleanup(func() { close(release) })
+			var bound atomic.Int64
+			bound.Store(int64(time.Minute))
+			s.cfg.WriteTimeout = func() time.Duration { return time.Duration(bound.Load()) }
 			ctx, cancel := context.Background(), func() {}
 			if cancellable {
 				ctx, cancel = context.WithCancel(ctx)
 			}
+			defer cancel()
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				_, err := s.Do(ctx, &Request{Op: Set, Key: "large", Value: large})
@@ -41,9 +46,10 @@ func TestFailedWriteWakesEverybody(t *testing.T) {
 					assert.ErrorIs(t, err, ErrNoProgress)
 				})
 			}
+			reached(t, s.look(func(c *conn) bool { return c.turns.length() == 6 }))
+			bound.Store(1)
+			s.current[0].Load().wire.SetWriteDeadline(longAgo) // have the writer look
 			wg.Wait()
-			cancel()
-			close(release)
 		}
 	})
 }
