@@ -68,13 +68,13 @@ func TestProxyDoesNotBatchOrReorder(t *testing.T) {
 	p := NewProxy(t, s.Addr(), ProxyConfig{Latency: 20 * time.Millisecond})
 	c := dial(t, p)
 	const n, gap = 10, 2 * time.Millisecond
-	go func() {
-		for i := range n {
-			fmt.Fprintf(c.nc, "mg k%d k\r\n", i)
-			time.Sleep(gap)
-		}
-	}()
 	eventually(t, func() error {
+		go func() {
+			for i := range n {
+				fmt.Fprintf(c.nc, "mg k%d k\r\n", i)
+				time.Sleep(gap)
+			}
+		}()
 		var first, last time.Time
 		for i := range n {
 			c.want(fmt.Sprintf("EN kk%d\r\n", i))

@@ -109,7 +109,7 @@ func TestRestartWaitsForItsPort(t *testing.T) {
 	thief, err := net.Listen("tcp", s.Addr())
 	require.NoError(t, err)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	require.ErrorIs(t, s.Restart(ctx), errAddressInUse)
 

@@ -3,6 +3,7 @@ package realserver
 // One memcached process: where it listens, how it starts, how it ends.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,12 +144,17 @@ func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopLocked()
+	var inUse error
 	for {
 		err := s.startLocked(ctx)
 		// Between a stop and a start somebody else may get the port for a moment.
-		if err == nil || !errors.Is(err, errAddressInUse) || !pause(ctx, 10*pollInterval) {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return cmp.Or(inUse, err)
+		case !errors.Is(err, errAddressInUse) || !pause(ctx, 10*pollInterval):
 			return err
 		}
+		inUse = err
 	}
 }
 
