@@ -25,7 +25,7 @@ type Hit struct {
 
 // GetMultiFunc calls f for each of keys that is present, in no particular order,
 // a key given twice once. When f returns false it ends, without an error. It
-// allocates nothing for a key.
+// allocates nothing for a key. Meta command mg, or classic command gets: see Auto.
 //
 // The errors are those of GetMultiContext: a *MultiError names the servers that
 // failed, and comes after all hits.
@@ -102,6 +102,7 @@ var streams = sync.Pool{New: func() any { return new(link.Stream) }}
 // particular order, a key given twice once; then, for each server that failed,
 // a nil Item with the error: a *MultiError that holds its one Failure, or what
 // GetMulti would have returned without asking. The Items belong to the caller.
+// The commands are those of GetMultiFunc.
 func (c *Client) GetMultiSeq(ctx context.Context, keys []string) iter.Seq2[*Item, error] {
 	return func(yield func(*Item, error) bool) {
 		stopped := false

@@ -107,6 +107,8 @@ func (a *asked) answer() string {
 		return "STAT a 1\r\nEND\r\n"
 	case "version":
 		return "VERSION 1.6.45\r\n"
+	case "mn":
+		return "MN\r\n"
 	case "flush_all":
 		return "OK\r\n"
 	case "gets":

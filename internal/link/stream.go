@@ -87,7 +87,7 @@ func (s *Stream) settle(i int, share *Share) {
 // ask prepares the next round of a share, if it has one.
 func (s *Stream) ask(i int, share *Share) {
 	round := &s.rounds[i]
-	*round = Share{buf: round.buf}
+	round.Reuse(share.Link)
 	rest := share.Keys[s.next[i]:]
 	if len(rest) == 0 || share.Err != nil {
 		return
@@ -97,8 +97,7 @@ func (s *Stream) ask(i int, share *Share) {
 		s.memory[i] = new(Arena)
 	}
 	s.memory[i].reset()
-	round.Link, round.Keys = share.Link, rest[:min(n, len(rest))]
-	round.exact, round.arena, round.Timed = true, s.memory[i], share.Timed
+	round.Keys, round.arena, round.Timed = rest[:min(n, len(rest))], s.memory[i], share.Timed
 	s.asked = append(s.asked, round)
 }
 
@@ -108,9 +107,6 @@ func (s *Stream) prepare(n int) {
 	}
 	s.rounds, s.next, s.memory = s.rounds[:n], s.next[:n], s.memory[:n]
 	clear(s.next)
-	for i := range s.rounds {
-		s.rounds[i] = Share{buf: s.rounds[i].buf}
-	}
 }
 
 // Taken is how many keys of a share have had their reply taken.
