@@ -140,12 +140,11 @@ func (s *Share) settle(ctx context.Context) {
 	s.end()
 }
 
-// note collects the replies of a window asked in classic lines that are in
-// doubt.
-func (s *Share) note(k *call) {
-	from := len(s.Replies) - len(k.replies)
-	for i := range k.replies {
-		if r := &k.replies[i]; r.Status == OK && len(r.Value) == 0 && r.Flags == 0 {
+// note collects those of the replies from that one on, which were asked for in
+// classic lines, that are in doubt.
+func (s *Share) note(from int) {
+	for i := range s.Replies[from:] {
+		if r := &s.Replies[from+i]; r.Status == OK && len(r.Value) == 0 && r.Flags == 0 {
 			s.doubt = append(s.doubt, from+i)
 		}
 	}
@@ -278,15 +277,15 @@ func (s *Share) await(ctx context.Context) {
 	if err == nil || !k.reordered.Load() {
 		s.Replies = s.buf[:window+k.replied()]
 	}
+	if k.lines {
+		s.note(window)
+	}
 	fail := func(err error) {
 		s.fail(err)
 		k.doubt(s.Replies[window:], s.Err)
 	}
 	switch {
 	case err == nil && len(s.Replies) == s.until:
-		if k.lines {
-			s.note(k)
-		}
 		k.recycle()
 		s.before = false
 	case err == nil: // refused in a way that leaves the rest unanswered

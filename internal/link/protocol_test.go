@@ -210,3 +210,27 @@ func TestBatchTellsStubFromEmptyValue(t *testing.T) {
 		assert.Equal(t, Miss, share.Replies[n-1].Status, "%d keys", n)
 	}
 }
+
+// So is one that came before the connection was lost.
+func TestLostBatchTellsStubFromEmptyValue(t *testing.T) {
+	opening := func(p *peer) {
+		p.say(p.next().answer()) // to version
+		p.say(p.next().answer()) // to mn
+	}
+	s := onTCP(t, time.Minute, func(p *peer) {
+		opening(p)
+		p.next()
+		p.say("VALUE key:0 0 0 1\r\n\r\nVALUE key:1 0 0 2\r\n\r\nVALUE key:2 0 1 3\r\nx\r\n")
+	}, func(p *peer) {
+		opening(p)
+		p.say("EN " + p.next().opaque() + "\r\n")
+		p.say(p.next().hit(""))
+		p.serve()
+	})
+	s.cfg.Protocol = Auto
+	share := &Share{Link: s.Link, Keys: numbered(requestsPerTurn + 1)}
+	Gather(context.Background(), []*Share{share})
+	require.Error(t, share.Err)
+	require.Len(t, share.Replies, 3)
+	assert.Equal(t, []Status{Miss, OK, OK}, []Status{share.Replies[0].Status, share.Replies[1].Status, share.Replies[2].Status})
+}
