@@ -9,7 +9,7 @@ type Protocol uint8
 const (
 	// Auto asks each connection for the server's version, and speaks meta to
 	// memcached 1.6.18 and later and classic to all else: older servers, most
-	// proxies, and whatever does not answer. Batches of more than 20 keys for
+	// proxies, and whatever does not answer. Batches of more than 8 keys for
 	// one server are asked in one classic line, which memcached serves faster.
 	Auto Protocol = iota
 

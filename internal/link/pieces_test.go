@@ -45,7 +45,7 @@ func TestRepliesInPieces(t *testing.T) {
 					ctx := context.Background()
 					share := &Share{Link: l}
 					sizes := []int{0, 1, 50, 500, 1000, directSize - 1, 1, directSize, 100 * most}
-					for i := range requestsPerTurn + 5 {
+					for i := range fewKeys + 5 {
 						key := fmt.Sprintf("key:%d", i)
 						share.Keys = append(share.Keys, key)
 						if i%3 == 0 {

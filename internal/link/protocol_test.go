@@ -197,7 +197,7 @@ func TestBatchTellsStubFromEmptyValue(t *testing.T) {
 	_, err = l.Do(ctx, &Request{Op: Set, Key: "empty"})
 	require.NoError(t, err)
 
-	for _, n := range []int{3, requestsPerTurn + 2} {
+	for _, n := range []int{3, fewKeys + 2} {
 		keys := []string{"stub", "empty"}
 		for i := range n - 2 {
 			keys = append(keys, fmt.Sprintf("absent%d", i))
@@ -228,7 +228,7 @@ func TestLostBatchTellsStubFromEmptyValue(t *testing.T) {
 		p.serve()
 	})
 	s.cfg.Protocol = Auto
-	share := &Share{Link: s.Link, Keys: numbered(requestsPerTurn + 1)}
+	share := &Share{Link: s.Link, Keys: numbered(fewKeys + 1)}
 	Gather(context.Background(), []*Share{share})
 	require.Error(t, share.Err)
 	require.Len(t, share.Replies, 3)

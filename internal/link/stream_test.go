@@ -64,8 +64,8 @@ func TestStreamIsAskedLikeABatch(t *testing.T) {
 		keys     []string
 		gets, mg int // lines
 	}{
-		"large windows":           {numbered(2*windowRequests + requestsPerTurn + 1), 3, 0},
-		"a small one":             {numbered(windowRequests + requestsPerTurn), 1, requestsPerTurn},
+		"large windows":           {numbered(2*windowRequests + fewKeys + 1), 3, 0},
+		"a small one":             {numbered(windowRequests + fewKeys), 1, requestsPerTurn},
 		"a key like an option":    {with(option), 2, windowRequests},
 		"a key that is not text":  {with("a key"), 2, windowRequests},
 		"one that stands for all": {[]string{"key"}, 0, 1},
@@ -109,7 +109,7 @@ func TestStreamTellsStubFromEmptyValue(t *testing.T) {
 	nc, err := net.Dial("tcp", server.Addr())
 	require.NoError(t, err)
 	defer nc.Close()
-	keys := numbered(2*windowRequests + requestsPerTurn + 1)
+	keys := numbered(2*windowRequests + fewKeys + 1)
 	want := make([]Status, len(keys))
 	for i := range keys {
 		switch want[i] = Miss; i % 500 {
