@@ -79,18 +79,23 @@ func (b *batch) show(stream *link.Stream, list []Failure, f func(Hit) bool) (_ [
 	} else {
 		watched = b.admit()
 	}
-	stream.Run(b.ctx, b.shares, func(i, j int, r *link.Reply) bool {
-		if watches != nil {
-			b.count(&watches[i], i, j, r)
+	stream.Run(b.ctx, b.shares, func(i, from int, replies []link.Reply) bool {
+		s, ops := b.parts[i].server, b.parts[i].ops[from:]
+		for j := range replies {
+			r, key := &replies[j], b.ops.keys[ops[j]]
+			if watches != nil {
+				b.count(&watches[i], i, from+j, r)
+			}
+			switch r.Status {
+			case link.OK:
+				if stopped = !f(Hit{Key: key, Value: r.Value, Flags: r.Flags, CasID: r.CAS}); stopped {
+					return false
+				}
+			case link.Refused:
+				list = s.addFailure(list, s.outcome(b.ctx, link.Get, r), link.Get, key)
+			}
 		}
-		switch r.Status {
-		case link.OK:
-			stopped = !f(Hit{Key: b.key(i, j), Value: r.Value, Flags: r.Flags, CasID: r.CAS})
-		case link.Refused:
-			s := b.parts[i].server
-			list = s.addFailure(list, s.outcome(b.ctx, link.Get, r), link.Get, b.key(i, j))
-		}
-		return !stopped
+		return true
 	})
 	b.answered(watched)
 	return list, stopped

@@ -261,8 +261,8 @@ func TestEndsOfShares(t *testing.T) {
 		quick.scripts[0] = healthy
 		require.NoError(t, quick.Close())
 		start = time.Now()
-		stream.Run(context.Background(), streamed, func(_, at int, _ *Reply) bool {
-			if at == 0 {
+		stream.Run(context.Background(), streamed, func(_, from int, _ []Reply) bool {
+			if from == 0 {
 				time.Sleep(time.Minute)
 			}
 			return true

@@ -22,11 +22,11 @@ const (
 	firstSize  = 8 << 10 // what a value is taken to have before one has come
 )
 
-// Run gets the keys of shares, round by round, and gives each reply that came to
-// take, with the share and the place of its key. The value is valid until take
-// returns. Run ends when all shares have ended or take returns false; a share
-// that failed has its Err, and Replies counts what it brought before.
-func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at int, r *Reply) bool) {
+// Run gets the keys of shares, round by round, and gives what came of each share
+// to take, with the place of the first key. Values are valid until take returns.
+// Run ends when all shares have ended or take returns false; a share that failed
+// has its Err, and Taken counts what it brought before.
+func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, from int, replies []Reply) bool) {
 	s.prepare(len(shares))
 	if s.size == 0 {
 		s.size = firstSize
@@ -45,22 +45,20 @@ func (s *Stream) Run(ctx context.Context, shares []Share, take func(share, at in
 			s.settle(i, &shares[i])
 		}
 		for i := range shares {
-			round := &s.rounds[i]
-			from := s.next[i]
-			s.next[i] += len(round.Replies)
-			for j := range round.Replies {
-				r := &round.Replies[j]
-				if r.Status == OK {
-					bytes += len(r.Value)
+			replies, from := s.rounds[i].Replies, s.next[i]
+			s.next[i] += len(replies)
+			if !take(i, from, replies) {
+				return
+			}
+			for j := range replies {
+				if replies[j].Status == OK {
+					bytes += len(replies[j].Value)
 					hits++
 				}
-				if !take(i, from+j, r) {
-					return
-				}
 			}
-			if hits > 0 {
-				s.size = bytes / hits
-			}
+		}
+		if hits > 0 {
+			s.size = bytes / hits
 		}
 	}
 }

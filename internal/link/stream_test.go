@@ -34,7 +34,7 @@ func TestStreamThatEndedEarlyLeavesNoMemoryToOthers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	first := []Share{{Link: good.Link, Keys: numbered(50)}, {Link: slow.Link, Keys: numbered(50)}}
-	s.Run(ctx, first, func(share, at int, r *Reply) bool { return false })
+	s.Run(ctx, first, func(share, from int, replies []Reply) bool { return false })
 	require.Zero(t, s.Taken(1))
 	assert.True(t, first[0].Clean())
 	assert.False(t, first[1].Clean(), "its keys are still looked at")
@@ -42,9 +42,11 @@ func TestStreamThatEndedEarlyLeavesNoMemoryToOthers(t *testing.T) {
 	reader := later(func() error { _, err := slow.get("reader"); return err }) // for the abandoned call too
 	close(release)
 	second := []Share{{Link: good.Link, Keys: numbered(50)}, {Link: other.Link, Keys: numbered(50)}}
-	s.Run(context.Background(), second, func(share, at int, r *Reply) bool {
-		if share == 1 {
-			assert.Equal(t, Miss, r.Status, "the reply to key "+strconv.Itoa(at)+" of another stream")
+	s.Run(context.Background(), second, func(share, from int, replies []Reply) bool {
+		for i, r := range replies {
+			if share == 1 {
+				assert.Equal(t, Miss, r.Status, "the reply to key "+strconv.Itoa(from+i)+" of another stream")
+			}
 		}
 		return true
 	})
@@ -65,7 +67,7 @@ func TestStreamIsAskedLikeABatch(t *testing.T) {
 		gets, mg int // lines
 	}{
 		"large windows":           {numbered(2*windowRequests + fewKeys + 1), 3, 0},
-		"a small one":             {numbered(windowRequests + fewKeys), 1, requestsPerTurn},
+		"a small one":             {numbered(windowRequests + fewKeys), 1, fewKeys},
 		"a key like an option":    {with(option), 2, windowRequests},
 		"a key that is not text":  {with("a key"), 2, windowRequests},
 		"one that stands for all": {[]string{"key"}, 0, 1},
@@ -86,12 +88,14 @@ func TestStreamIsAskedLikeABatch(t *testing.T) {
 			stream := Stream{size: 1} // so that a window is one of requests
 			shares := []Share{{Link: s.Link, Keys: row.keys}}
 			taken := 0
-			stream.Run(context.Background(), shares, func(_, at int, r *Reply) bool {
-				require.Equal(t, taken, at)
-				taken++
-				require.Equal(t, OK, r.Status)
-				if IsText(row.keys[at]) {
-					require.Equal(t, valueOf(row.keys[at]), string(r.Value))
+			stream.Run(context.Background(), shares, func(_, from int, replies []Reply) bool {
+				require.Equal(t, taken, from)
+				for _, r := range replies {
+					require.Equal(t, OK, r.Status)
+					if key := row.keys[taken]; IsText(key) {
+						require.Equal(t, valueOf(key), string(r.Value))
+					}
+					taken++
 				}
 				return true
 			})
@@ -125,8 +129,10 @@ func TestStreamTellsStubFromEmptyValue(t *testing.T) {
 	}
 	stream := Stream{size: 1}
 	var got []Status
-	stream.Run(context.Background(), []Share{{Link: l, Keys: keys}}, func(_, _ int, r *Reply) bool {
-		got = append(got, r.Status)
+	stream.Run(context.Background(), []Share{{Link: l, Keys: keys}}, func(_, _ int, replies []Reply) bool {
+		for _, r := range replies {
+			got = append(got, r.Status)
+		}
 		return true
 	})
 	assert.Equal(t, want, got)
