@@ -300,6 +300,7 @@ func onTLS(t *testing.T, timeout time.Duration, scripts ...func(*peer)) *stage {
 		}
 	}
 	s := onTCP(t, timeout, secure...)
+	s.cfg.DialTimeout = func() time.Duration { return time.Minute } // handshakes are slow on a busy machine
 	dial := s.cfg.Dial
 	s.cfg.Dial = func(ctx context.Context) (net.Conn, error) {
 		nc, err := dial(ctx)
