@@ -25,10 +25,10 @@ const (
 )
 
 // takeValue takes the value of a text reply, size bytes and CRLF, from the
-// start of b, behind its header, and gives it to the target of k. ok is false
-// when b holds too little; a large value is begun then (k.body says so), perhaps
-// with none of its bytes.
-func (k *call) takeValue(b []byte, size int) (n int, ok bool, err error) {
+// start of b, behind its header, and gives it to reply, the target of k. ok is
+// false when b holds too little; a large value is begun then (k.body says so),
+// perhaps with none of its bytes.
+func (k *call) takeValue(reply *Reply, b []byte, size int) (n int, ok bool, err error) {
 	n = size + len(crlf)
 	if len(b) < n {
 		if size < directSize {
@@ -40,7 +40,7 @@ func (k *call) takeValue(b []byte, size int) (n int, ok bool, err error) {
 		return 0, false, errTerminator
 	}
 	if !k.gone.Load() {
-		k.target().Value = k.keep(b[:size])
+		reply.Value = k.keep(b[:size])
 	}
 	return n, true, nil
 }

@@ -95,88 +95,90 @@ func classicMode(op Op) classic.StoreMode {
 
 func (c *classicCodec) consume(k *call, b []byte) (used int, done bool, err error) {
 	for {
-		n, state, err := c.consumeLine(k, b[used:])
+		n, done, err := c.consumeRequest(k, b[used:])
 		used += n
 		switch {
 		case err != nil:
 			return used, false, notReply(k, b[used:], err)
-		case state == lineShort:
+		case !done:
 			return used, false, nil
-		case state == lineLast && (k.keys != nil || k.at == len(k.reqs)):
+		case k.keys != nil || k.at == len(k.reqs):
 			return used, true, nil
 		}
 	}
 }
 
-// lineState says what a line was.
-type lineState uint8
-
-const (
-	lineShort lineState = iota // not all there
-	lineMore                   // more lines of the same request follow
-	lineLast                   // the last one of its request
-)
-
-// consumeLine takes one line, with its value if it has one.
-func (c *classicCodec) consumeLine(k *call, b []byte) (n int, state lineState, err error) {
+// consumeRequest takes the lines that answer the next request of k, or its batch
+// of keys, with their values. It takes n bytes, and done is false when b does not
+// hold all of them.
+func (c *classicCodec) consumeRequest(k *call, b []byte) (n int, done bool, err error) {
 	if k.body == bodyRead {
-		n, ok, err := k.endValue(b)
-		return n, k.valued(ok), err
+		var ok bool
+		if n, ok, err = k.endValue(b); !ok {
+			return n, false, err
+		}
+		k.valued()
 	}
-	r := &c.reply
-	n, err = classic.Parse(b, r)
-	if err != nil || n == 0 {
-		return 0, lineShort, err
+	r, op := &c.reply, k.op()
+	for {
+		line, err := classic.Parse(b[n:], r)
+		if err != nil || line == 0 {
+			return n, false, err
+		}
+		if r.Code == classic.CodeError {
+			return n + line, true, c.refuse(k)
+		}
+		c.dropped.answered()
+		switch {
+		case op == Stats:
+			done, err := c.statistic(k)
+			if n += line; done || err != nil {
+				return n, done, err
+			}
+			continue
+		case !op.reads():
+			return n + line, true, c.answer(k)
+		case r.Code == classic.CodeEnd:
+			k.endRead()
+			return n + line, true, nil
+		case r.Code != classic.CodeValue || !r.HasCAS:
+			return n, false, errMispaired
+		}
+		// A value that is not all there will be looked at again: nothing may
+		// change before it is.
+		at := k.find(r.Key())
+		late := at < 0
+		if late {
+			at = k.findLate(r.Key())
+		}
+		switch {
+		case at < 0:
+			return n, false, errMispaired
+		case r.Size > c.maxValue:
+			return n, false, classic.ErrSizeTooLarge
+		case r.Size < directSize && len(b)-n-line < r.Size+len(crlf):
+			return n, false, nil
+		}
+		if late {
+			k.late, k.lateOpen = append(k.late, lateReply{at: at}), true
+			k.reordered.Store(true)
+		} else {
+			k.skipTo(at)
+		}
+		reply := k.target()
+		reply.Status, reply.Flags, reply.CAS = OK, r.ClientFlags, r.CAS
+		n += line
+		size, ok, err := k.takeValue(reply, b[n:], r.Size)
+		if n += size; !ok {
+			return n, false, err
+		}
+		k.valued()
 	}
-	if r.Code == classic.CodeError {
-		return n, lineLast, c.refuse(k)
-	}
-	c.dropped.answered()
-	switch {
-	case k.op() == Stats:
-		state, err := c.statistic(k)
-		return n, state, err
-	case !k.reads():
-		return n, lineLast, c.answer(k)
-	case r.Code == classic.CodeEnd:
-		k.endRead()
-		return n, lineLast, nil
-	case r.Code != classic.CodeValue || !r.HasCAS:
-		return 0, lineShort, errMispaired
-	}
-	// A value that is not all there will be looked at again: nothing may
-	// change before it is.
-	at := k.find(r.Key())
-	late := at < 0
-	if late {
-		at = k.findLate(r.Key())
-	}
-	switch {
-	case at < 0:
-		return 0, lineShort, errMispaired
-	case r.Size > c.maxValue:
-		return 0, lineShort, classic.ErrSizeTooLarge
-	case r.Size < directSize && len(b)-n < r.Size+len(crlf):
-		return 0, lineShort, nil
-	}
-	if late {
-		k.late, k.lateOpen = append(k.late, lateReply{at: at}), true
-		k.reordered.Store(true)
-	} else {
-		k.skipTo(at)
-	}
-	reply := k.target()
-	reply.Status, reply.Flags, reply.CAS = OK, r.ClientFlags, r.CAS
-	m, ok, err := k.takeValue(b[n:], r.Size)
-	return n + m, k.valued(ok), err
 }
 
-// valued notes that the value of a retrieval is there, if it is. A batch of keys
-// goes on to the next key; a request for one is over with its END.
-func (k *call) valued(ok bool) lineState {
-	if !ok {
-		return lineShort
-	}
+// valued notes that the value of a retrieval is there. A batch of keys goes on to
+// the next key; a request for one is over with its END.
+func (k *call) valued() {
 	switch {
 	case k.lateOpen:
 		k.lateOpen = false
@@ -185,7 +187,6 @@ func (k *call) valued(ok bool) lineState {
 	default:
 		k.hit = true
 	}
-	return lineMore
 }
 
 // endRead ends a retrieval: what has no value is a miss.
@@ -290,16 +291,17 @@ func (c *classicCodec) answer(k *call) error {
 }
 
 // statistic takes a line of the reply to stats: one of many and their end, or
-// the single line that answers the arguments that change something.
-func (c *classicCodec) statistic(k *call) (lineState, error) {
+// the single line that answers the arguments that change something. done tells of
+// the last one.
+func (c *classicCodec) statistic(k *call) (done bool, err error) {
 	switch r := &c.reply; r.Code {
 	case classic.CodeStat, classic.CodePrefix:
-		return lineMore, k.addStat(r.Key(), r.Text())
+		return false, k.addStat(r.Key(), r.Text())
 	case classic.CodeEnd, classic.CodeReset, classic.CodeOK:
 		k.endStats()
-		return lineLast, nil
+		return true, nil
 	}
-	return lineShort, errMispaired
+	return false, errMispaired
 }
 
 // refuse gives the request that is next an error line for its reply, a batch of

@@ -188,12 +188,12 @@ func (m *metaCodec) consume(k *call, b []byte) (used int, done bool, err error) 
 	}
 	for want := k.requests(); k.at < want; {
 		if k.keys == nil && isClassic(k.request()) {
-			n, state, err := m.classic.consumeLine(k, b[used:])
+			n, done, err := m.classic.consumeRequest(k, b[used:])
 			used += n
 			if err != nil {
 				return used, false, notReply(k, b[used:], err)
 			}
-			if state == lineShort {
+			if !done {
 				return used, false, nil
 			}
 			continue
@@ -235,7 +235,7 @@ func (m *metaCodec) consumeOne(k *call, b []byte) (n int, ok bool, err error) {
 	case !k.reads():
 		return m.number(k, b, n)
 	}
-	size, ok, err := k.takeValue(b[n:], r.Size)
+	size, ok, err := k.takeValue(reply, b[n:], r.Size)
 	if !ok && k.body == noBody {
 		n = 0 // the header is parsed again when more has come
 	}
@@ -363,10 +363,7 @@ func (m *metaCodec) detail(size int) *Detail {
 }
 
 // reads reports whether the next reply of k answers a read.
-func (k *call) reads() bool {
-	op := k.op()
-	return op == Get || op == GetAndTouch
-}
+func (k *call) reads() bool { return k.op().reads() }
 
 // want names what k waits for, in the text of errors.
 func (k *call) want() string { return k.op().String() }

@@ -39,27 +39,33 @@ func copyValue(v []byte) []byte {
 // Arena is memory for the values of one window of a stream after the other.
 type Arena struct {
 	chunks [][]byte // of arenaChunk bytes each
-	chunk  int      // the one being filled
-	used   int      // bytes of it
+	begun  int      // how many of them hold values
+	room   []byte   // the rest of the last of these
 }
 
 const arenaChunk = 64 << 10
 
 func (a *Arena) keep(v []byte) []byte {
-	if len(v) > arenaChunk/4 {
-		return copyValue(v)
+	if len(v) > len(a.room) {
+		if len(v) > arenaChunk/4 {
+			return copyValue(v)
+		}
+		a.begin()
 	}
-	if a.used+len(v) > arenaChunk {
-		a.chunk, a.used = a.chunk+1, 0
-	}
-	if a.chunk == len(a.chunks) {
-		a.chunks = append(a.chunks, make([]byte, arenaChunk))
-	}
-	out := a.chunks[a.chunk][a.used : a.used+len(v) : a.used+len(v)]
-	a.used += len(v)
+	out := a.room[:len(v):len(v)]
+	a.room = a.room[len(v):]
 	copy(out, v)
 	return out
 }
 
+// begin turns to the next chunk.
+func (a *Arena) begin() {
+	if a.begun == len(a.chunks) {
+		a.chunks = append(a.chunks, make([]byte, arenaChunk))
+	}
+	a.room = a.chunks[a.begun]
+	a.begun++
+}
+
 // reset lets the memory be used again.
-func (a *Arena) reset() { a.chunk, a.used = 0, 0 }
+func (a *Arena) reset() { a.begun, a.room = 0, nil }

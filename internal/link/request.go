@@ -32,6 +32,8 @@ const (
 // stores reports whether a request of op carries a value.
 func (op Op) stores() bool { return op >= Set && op <= CompareAndSwap }
 
+func (op Op) reads() bool { return op == Get || op == GetAndTouch }
+
 // Request is one operation. The connection copies what it needs: nothing in it
 // is kept or read after Do has returned, but the key of a change without a reply.
 type Request struct {
