@@ -60,3 +60,6 @@ func crc32IEEE(key string) uint32 {
 	}
 	return ^sum
 }
+
+// crc256 is hashCRC256.
+func crc256(key string) uint64 { return uint64(crc32IEEE(key[:min(len(key), 256)])) }

@@ -120,7 +120,7 @@ func (h Hash) sum(key string, seed uint64) uint64 {
 	case HashCRC32a:
 		return uint64(crc32IEEE(key))
 	case hashCRC256:
-		return uint64(crc32IEEE(key[:min(len(key), 256)]))
+		return crc256(key)
 	case hashCRC31:
 		return uint64(crc32IEEE(key) & 0x7fffffff)
 	case HashCRC16:

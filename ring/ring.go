@@ -88,10 +88,15 @@ func (r *Ring) PickBytes(key []byte) int {
 	return r.Pick(stringView(key))
 }
 
-// find returns the server for key by way of table. It holds the two placements
-// whose speed matters most, as each further call costs what a lookup does.
+// find returns the server for key by way of table. It holds the placements whose
+// speed matters most, as each further call costs what a lookup does.
 func (r *Ring) find(by table, key string) int {
 	switch by {
+	case tableSlots:
+		if r.placement.hash == hashCRC256 {
+			return r.slot(crc256(key))
+		}
+		return r.slot(r.placement.hash.sum(key, r.seed))
 	case tableArcs:
 		return r.arcs.find(xxhash.Sum64String(key))
 	case tablePoints:
@@ -140,13 +145,16 @@ func (r *Ring) lookUp(hash uint64) int {
 	case tableLong:
 		return r.long.points[r.long.at(hash)].server
 	case tableSlots:
-		return int(r.slots[uint32(hash)%uint32(len(r.slots))])
+		return r.slot(hash)
 	case tableJump:
 		return int(r.slots[jump(hash, len(r.slots))])
 	default:
 		return r.arcs.find(hash)
 	}
 }
+
+// slot is lookUp for tableSlots.
+func (r *Ring) slot(hash uint64) int { return int(r.slots[uint32(hash)%uint32(len(r.slots))]) }
 
 // Placement returns the placement the ring was built with.
 func (r *Ring) Placement() Placement { return r.placement }
