@@ -51,6 +51,7 @@ type batch struct {
 type part struct {
 	server *server
 	size   int32   // of its share of the round
+	end    int32   // where that ends in batch.order
 	ops    []int32 // the operations of that, in order
 	asked  bool    // the share goes to the server, which is not known to be down
 	lost   error   // how an earlier share ended, and with it all that follow
@@ -87,14 +88,18 @@ func (c *Client) newBatch(ops operations) (*batch, error) {
 		if err := b.advance(); err != nil {
 			return nil, err
 		}
-		for i := b.from; i < b.to && unplaced == nil; i++ {
-			if gets && given.before(ops.keys, i) {
-				b.places[i] = nowhere
+		places := b.places[b.from:b.to]
+		clear(places)
+		if gets {
+			given.mark(places, ops.keys, b.from)
+		}
+		for i := 0; i < len(places) && unplaced == nil; i++ {
+			if places[i] == nowhere {
 				continue
 			}
 			var s *server
-			if s, unplaced = c.pickFrom(view, c.Keys.placed(b.wire[i-b.from])); unplaced == nil {
-				b.places[i] = b.partOf(s)
+			if s, unplaced = c.pickFrom(view, c.Keys.placed(b.wire[i])); unplaced == nil {
+				places[i] = b.partOf(s)
 			}
 		}
 	}
@@ -170,12 +175,13 @@ func (b *batch) next() bool {
 	b.renounce()
 	if fresh {
 		b.advance() // without an error, as when they were placed
-		b.todo = b.todo[:0]
-		for i := b.from; i < b.to; i++ {
-			if b.places[i] != nowhere {
-				b.todo = append(b.todo, int32(i))
+		todo := b.todo[:0]
+		for i, place := range b.places[b.from:b.to] {
+			if place != nowhere {
+				todo = append(todo, int32(b.from+i))
 			}
 		}
+		b.todo = todo
 	} else {
 		b.todo, b.again = b.again, b.todo[:0]
 	}
@@ -239,45 +245,55 @@ func (b *batch) instead(i int32) int32 {
 	return b.partOf(s)
 }
 
-// share makes the shares of the round.
+// share makes the shares of the round: it sorts todo by parts, and has the keys or
+// requests follow.
 func (b *batch) share() {
-	for i := range b.parts {
-		b.parts[i].size = 0
+	parts, places, n := b.parts, b.places, len(b.todo)
+	for i := range parts {
+		parts[i].size = 0
 	}
 	for _, i := range b.todo {
-		b.parts[b.places[i]].size++
+		parts[places[i]].size++
 	}
-	n := len(b.todo)
-	b.shares = slices.Grow(b.shares[:0], len(b.parts))[:len(b.parts)]
+	end := int32(0)
+	for i := range parts {
+		parts[i].end, end = end, end+parts[i].size
+	}
 	b.order = slices.Grow(b.order[:0], n)[:n]
-	order, keys, reqs := b.order, b.keys, b.reqs
+	order := b.order
+	for _, i := range b.todo {
+		p := &parts[places[i]]
+		order[p.end] = i
+		p.end++
+	}
+	var keys []string
+	var reqs []link.Request
 	switch {
 	case b.ops.gets():
 		b.keys = slices.Grow(b.keys[:0], n)[:n]
 		keys = b.keys
-	case len(b.parts) > 1 || n < len(b.made):
+		for at, i := range order {
+			keys[at] = b.wire[int(i)-b.from]
+		}
+	case len(parts) > 1 || n < len(b.made):
 		b.reqs = slices.Grow(b.reqs[:0], n)[:n]
 		reqs = b.reqs
+		for at, i := range order {
+			reqs[at] = b.made[int(i)-b.from]
+		}
 	default: // they are there, in order
 		reqs = b.made
 	}
-	for i := range b.parts {
-		p, share := &b.parts[i], &b.shares[i]
+	b.shares = slices.Grow(b.shares[:0], len(parts))[:len(parts)]
+	for i := range parts {
+		p, share := &parts[i], &b.shares[i]
 		share.Reuse(p.server.link)
-		p.ops, order = order[:0:p.size], order[p.size:]
+		from, to := p.end-p.size, p.end
+		p.ops = order[from:to:to]
 		if b.ops.gets() {
-			share.Keys, keys = keys[:0:p.size], keys[p.size:]
+			share.Keys = keys[from:to:to]
 		} else {
-			share.Reqs, reqs = reqs[:0:p.size], reqs[p.size:]
-		}
-	}
-	for _, i := range b.todo {
-		p, share := &b.parts[b.places[i]], &b.shares[b.places[i]]
-		p.ops = append(p.ops, i)
-		if b.ops.gets() {
-			share.Keys = append(share.Keys, b.wire[int(i)-b.from])
-		} else {
-			share.Reqs = append(share.Reqs, b.made[int(i)-b.from])
+			share.Reqs = reqs[from:to:to]
 		}
 	}
 }

@@ -38,18 +38,21 @@ func (s seen) release() {
 
 const keepTable = 1 << 14 // entries; one for more keys is not kept
 
-// before reports whether keys[i] is among the keys before it, all of which have
-// been asked for.
-func (s seen) before(keys []string, i int) bool {
+// mark sets places[i] to nowhere where keys[from+i] is among the keys before it.
+// Those before from have been marked.
+func (s seen) mark(places []int32, keys []string, from int) {
 	table := *s.table
-	for at := maphash.String(s.seed, keys[i]); ; at++ {
-		slot := &table[at&uint64(len(table)-1)]
-		if *slot == 0 {
-			*slot = int32(i) + 1
-			return false
-		}
-		if keys[*slot-1] == keys[i] {
-			return true
+	for i, key := range keys[from : from+len(places)] {
+		for at := maphash.String(s.seed, key); ; at++ {
+			slot := &table[at&uint64(len(table)-1)]
+			if *slot == 0 {
+				*slot = int32(from+i) + 1
+				break
+			}
+			if keys[*slot-1] == key {
+				places[i] = nowhere
+				break
+			}
 		}
 	}
 }
