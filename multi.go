@@ -43,7 +43,7 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 		b.perform(ctx)
 		whole := true
 		for i := range b.shares {
-			share := &b.shares[i]
+			share, ops := &b.shares[i], b.parts[i].ops
 			whole = whole && share.Err == nil
 			for j := range share.Replies {
 				reply := &share.Replies[j]
@@ -54,7 +54,7 @@ func (c *Client) GetMultiContext(ctx context.Context, keys []string) (map[string
 					}
 					item := &chunk[0]
 					chunk = chunk[1:]
-					*item = Item{Key: b.key(i, j), Value: reply.Value, Flags: reply.Flags, CasID: reply.CAS}
+					item.Key, item.Value, item.Flags, item.CasID = keys[ops[j]], reply.Value, reply.Flags, reply.CAS
 					items[item.Key] = item
 				case link.Miss:
 				default:
