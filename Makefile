@@ -7,7 +7,7 @@ MODULES := $(NESTED) .
 TESTED  := $(filter-out tools,$(MODULES))
 
 PLATFORMS := linux/amd64 linux/arm64 linux/386 darwin/arm64 windows/amd64
-FUZZTIME  ?= 15000x
+FUZZTIME  ?= 10000x
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-386 race fuzz bench bench-report profile lint format tidy vet staticcheck setup
