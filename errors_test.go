@@ -166,7 +166,7 @@ func TestSilentServerIsATimeoutAndNoMiss(t *testing.T) {
 	var wg sync.WaitGroup
 	ask := func(p memcache.Protocol, do func(c *memcache.Client) error, check func(err error)) {
 		c := newClient(t, address)
-		c.Timeout = 200 * time.Millisecond
+		c.Timeout, c.Conn.DialTimeout = 200*time.Millisecond, fast
 		c.Protocol = p
 		wg.Go(func() {
 			err := do(c)

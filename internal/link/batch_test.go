@@ -71,7 +71,7 @@ func gather(t *testing.T, ctx context.Context, keys []string, stages ...*stage) 
 
 func TestHugeBatch(t *testing.T) {
 	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
-		gather(t, ctx, numbered(batchKeys), on(t, time.Second, healthy))
+		gather(t, ctx, numbered(batchKeys), on(t, patient, healthy))
 	})
 }
 
@@ -79,7 +79,7 @@ func TestHugeBatchOverFourServers(t *testing.T) {
 	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
 		var stages []*stage
 		for range 4 {
-			stages = append(stages, on(t, time.Second, healthy))
+			stages = append(stages, on(t, patient, healthy))
 		}
 		gather(t, ctx, numbered(batchKeys), stages...)
 	})
@@ -89,7 +89,7 @@ func TestHugeBatchOverFourServers(t *testing.T) {
 // each other.
 func TestBatchesInOppositeOrder(t *testing.T) {
 	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
-		a, b := on(t, time.Second, healthy), on(t, time.Second, healthy)
+		a, b := on(t, patient, healthy), on(t, time.Second, healthy)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() { gather(t, ctx, numbered(batchKeys/4), a, b) })
@@ -103,7 +103,7 @@ func TestBatchesInOppositeOrder(t *testing.T) {
 
 func TestBatchesBesideSingles(t *testing.T) {
 	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
-		a, b := on(t, time.Second, healthy), on(t, time.Second, healthy)
+		a, b := on(t, patient, healthy), on(t, time.Second, healthy)
 		var batches, singles sync.WaitGroup
 		stop := make(chan struct{})
 		for _, s := range []*stage{a, b} {
@@ -138,7 +138,7 @@ func TestBatchesBesideSingles(t *testing.T) {
 // Storing and deleting in batches is many requests with values of any size.
 func TestHugeBatchOfMutations(t *testing.T) {
 	everywhere(t, func(t *testing.T, ctx context.Context, on onStage) {
-		s := on(t, time.Second, healthy)
+		s := on(t, patient, healthy)
 		var reqs []Request
 		for i := range batchKeys {
 			key := fmt.Sprintf("key:%d", i)
@@ -199,7 +199,7 @@ func TestLargeValuesBothWays(t *testing.T) {
 // that waits for the refusal to be read.
 func TestRefusalWhileTheValueIsWritten(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			line, _ := p.in.ReadString('\n')
 			p.say("SERVER_ERROR object too large for cache\r\n")
 			p.in.Discard(len(large) + len(crlf))
@@ -217,7 +217,7 @@ func TestRefusalWhileTheValueIsWritten(t *testing.T) {
 // No helper runs where a write does not block.
 func TestNoHelperWhereWritesDoNotBlock(t *testing.T) {
 	release := make(chan struct{})
-	s := onTCP(t, time.Second, hold(release))
+	s := onTCP(t, patient, hold(release))
 	gathered := later(func() error {
 		share := &Share{Link: s.Link, Keys: numbered(50)}
 		Gather(context.Background(), []*Share{share})
@@ -289,13 +289,13 @@ func TestHowMuchOfALostShareWasSent(t *testing.T) {
 		for answers, sent := range map[int]int{
 			0: windowRequests, 5: windowRequests, windowRequests + 5: 2 * windowRequests, 3 * windowRequests: 3*windowRequests + 1,
 		} {
-			share := &Share{Link: on(t, time.Second, hangsUpAfter(answers)).Link, Reqs: reqs}
+			share := &Share{Link: on(t, patient, hangsUpAfter(answers)).Link, Reqs: reqs}
 			Gather(context.Background(), []*Share{share})
 			require.Error(t, share.Err, answers)
 			assert.Equal(t, sent, share.Sent, answers)
 			assert.LessOrEqual(t, len(share.Replies), answers)
 		}
-		whole := &Share{Link: on(t, time.Second, healthy).Link, Reqs: reqs}
+		whole := &Share{Link: on(t, patient, healthy).Link, Reqs: reqs}
 		Gather(context.Background(), []*Share{whole})
 		require.NoError(t, whole.Err)
 		assert.Equal(t, len(reqs), whole.Sent)

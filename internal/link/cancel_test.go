@@ -413,7 +413,7 @@ func TestCancelInMidValue(t *testing.T) {
 // Many callers that come and go leave nothing behind.
 func TestStormOfCancels(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				time.Sleep(10 * time.Microsecond)
 				p.say(a.answer())

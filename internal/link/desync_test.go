@@ -43,7 +43,7 @@ func TestHalfValueClosesTheConnection(t *testing.T) {
 func TestLateReplyGoesToNobody(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
 		givenUp := make(chan struct{})
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			late := p.next().answer()
 			<-givenUp
 			p.say(late)
@@ -88,7 +88,7 @@ func TestInterruptedBatchLeavesNothingBehind(t *testing.T) {
 		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
 			transports(t, func(t *testing.T, on onStage) {
 				resume := make(chan struct{})
-				s := on(t, time.Second, func(p *peer) {
+				s := on(t, patient, func(p *peer) {
 					first := p.next()
 					<-resume
 					p.say(first.answer())
@@ -205,7 +205,7 @@ func TestUnsolicitedBytesAreNobodysReply(t *testing.T) {
 	for name, row := range rows {
 		for _, op := range []Op{Get, Touch, Set} {
 			t.Run(fmt.Sprintf("%s, then %v", name, op), func(t *testing.T) {
-				s := onTCP(t, time.Second, func(p *peer) {
+				s := onTCP(t, patient, func(p *peer) {
 					a := p.next()
 					p.say("EN " + a.opaque() + "\r\n")
 					a = p.next()
@@ -266,7 +266,7 @@ func TestReplyBeforeTheRequestClosesTheConnection(t *testing.T) {
 
 func TestErrorLineInStepCostsNobodyElse(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			for a := p.next(); a != nil; a = p.next() {
 				if a.key() == "big" {
 					p.say("SERVER_ERROR object too large for cache\r\n")
@@ -503,7 +503,7 @@ func TestReplyByteByByte(t *testing.T) {
 
 func TestReplyThenHangUp(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) { p.say(p.next().answer()) })
+		s := on(t, patient, func(p *peer) { p.say(p.next().answer()) })
 		for _, key := range numbered(20) {
 			s.wantValue(t, key)
 		}
@@ -517,7 +517,7 @@ func TestHalfReplyThenHangUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{100, directSize, 1 << 20} {
-				s := onTCP(t, time.Second, func(p *peer) {
+				s := onTCP(t, patient, func(p *peer) {
 					whole := p.next().hit(strings.Repeat("x", size))
 					p.say(whole[:len(whole)/2])
 					end(p)
@@ -537,7 +537,7 @@ func TestHalfReplyThenHangUp(t *testing.T) {
 
 // Statistics without an end cost a connection, not the memory.
 func TestEndlessStatistics(t *testing.T) {
-	s := onTCP(t, time.Second, func(p *peer) {
+	s := onTCP(t, patient, func(p *peer) {
 		p.next()
 		for i := 0; ; i++ {
 			if _, err := fmt.Fprintf(p, "STAT name:%d %0500d\r\n", i, i); err != nil {

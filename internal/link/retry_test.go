@@ -105,7 +105,7 @@ func TestIdleDeathIsInvisible(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyOp(t, func(t *testing.T, req *Request) {
-				s := onTCP(t, time.Second, func(p *peer) {
+				s := onTCP(t, patient, func(p *peer) {
 					p.say(p.next().answer())
 					end(p)
 				}, healthy)
@@ -127,7 +127,7 @@ func TestDeathInUse(t *testing.T) {
 	everyOp(t, func(t *testing.T, req *Request) {
 		transports(t, func(t *testing.T, on onStage) {
 			var performed atomic.Int32
-			s := on(t, time.Second, func(p *peer) {
+			s := on(t, patient, func(p *peer) {
 				p.say(p.next().answer())
 				p.next()
 				performed.Add(1)
@@ -155,7 +155,7 @@ func TestDeathInUse(t *testing.T) {
 
 func TestRetriedOnceOnly(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			p.say(p.next().answer())
 			p.next()
 		}, func(p *peer) { p.next() })
@@ -181,7 +181,7 @@ func TestRetryThatFailsSaysWhatTheFirstLeftOpen(t *testing.T) {
 				return share.Err
 			},
 		} {
-			s := on(t, time.Second, func(p *peer) {
+			s := on(t, patient, func(p *peer) {
 				p.say(p.next().answer())
 				p.next()
 			})
@@ -206,7 +206,7 @@ func TestRetryThatFailsSaysWhatTheFirstLeftOpen(t *testing.T) {
 // up on each connection must not be asked twice by everybody.
 func TestNoRetryOnAFreshConnection(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) { p.next() })
+		s := on(t, patient, func(p *peer) { p.next() })
 		_, err := s.get("a")
 		require.ErrorIs(t, err, io.EOF)
 		assert.EqualValues(t, 1, s.dials.Load())
@@ -215,7 +215,7 @@ func TestNoRetryOnAFreshConnection(t *testing.T) {
 
 func TestNoRetryAfterAReplyByte(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			p.say(p.next().answer())
 			p.next()
 			p.say("V")
@@ -262,7 +262,7 @@ func TestUnsentIsRepeated(t *testing.T) {
 func TestBatchGoesOnAfterIdleDeath(t *testing.T) {
 	transports(t, func(t *testing.T, on onStage) {
 		keys := numbered(2*windowRequests + 10)
-		s := on(t, time.Second, func(p *peer) {
+		s := on(t, patient, func(p *peer) {
 			for range windowRequests {
 				p.say(p.next().answer())
 			}
@@ -282,7 +282,7 @@ func TestBatchKeepsWhatCame(t *testing.T) {
 		t.Run(fmt.Sprint(protocol), func(t *testing.T) {
 			transports(t, func(t *testing.T, on onStage) {
 				requests := map[Protocol]int{Meta: 100, Classic: 1}
-				s := on(t, time.Second, func(p *peer) {
+				s := on(t, patient, func(p *peer) {
 					whole := ""
 					for range requests[protocol] { // what is not read resets the connection
 						whole += p.next().answer()
