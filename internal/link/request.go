@@ -32,6 +32,7 @@ const (
 // stores reports whether a request of op carries a value.
 func (op Op) stores() bool { return op >= Set && op <= CompareAndSwap }
 
+// reads reports whether op is answered by the value of an item.
 func (op Op) reads() bool { return op == Get || op == GetAndTouch }
 
 // Request is one operation. The connection copies what it needs: nothing in it
