@@ -96,7 +96,6 @@ func (r *Ring) find(by table, key string) int {
 		if r.placement.hash == hashCRC256 {
 			return r.slot(crc256(key))
 		}
-		return r.slot(r.placement.hash.sum(key, r.seed))
 	case tableArcs:
 		return r.arcs.find(xxhash.Sum64String(key))
 	case tablePoints:
